@@ -1,0 +1,68 @@
+# Everything a person types. Each target sets up what it needs in .venv and nowhere else.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# uv is used when it is on the PATH because it is faster; plain pip does the same.
+INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "VIRTUAL_ENV=$(VENV) uv pip install -q" || echo "$(BIN)/python -m pip install -q --disable-pip-version-check")
+
+.PHONY: help setup services demo test check format bench proto lock clean
+
+help:
+	@echo "make demo     score the demo shop and print the ranking"
+	@echo "make test     set everything up and run every test"
+	@echo "make check    lint, types and import contracts"
+	@echo "make bench    run the benchmarks"
+	@echo "make setup    only create .venv with everything for development"
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Inferflow needs Python 3.11 or newer; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+
+# What a user installs: the base requirements only.
+$(VENV)/.base: requirements/base.txt pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) --require-hashes -r requirements/base.txt
+	$(INSTALL) --no-deps -e .
+	@touch $@
+
+# What a developer installs: every extra, the test tools, the linters.
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) --require-hashes -r requirements/dev.txt
+	$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@ $(VENV)/.base
+
+setup: $(VENV)/.dev
+
+services:
+	@echo "no server is needed yet: every test runs in process"
+
+demo: $(VENV)/.base
+	@$(BIN)/inferflow demo --once
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/engine.py
+
+proto:
+	@echo "no wire protocol yet: nothing to generate"
+
+# Rewrites the pinned requirement files. Needs uv.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml -o requirements/base.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml --all-extras --group train -o requirements/train.txt
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -1,0 +1,203 @@
+"""What can go wrong, by who has to act.
+
+    InferflowError
+    ├── InvalidRequest        CALLER  the request names or carries something that cannot be
+    ├── InvalidInput          CALLER  a file, a value or an argument is not what it should be
+    │   ├── CastFailed                a value cannot become the type asked for
+    │   ├── SchemaInvalid             features/schema.yaml says something impossible
+    │   ├── RowRejected               one row of an import, with its number
+    │   └── ExpressionInvalid         an expression that does not parse or check
+    ├── PlanRejected          CALLER  a config with problems; carries all of them
+    ├── NotFound              ABSENT  the named thing is not here
+    ├── MissingExtra          CALLER  an optional dependency is not installed
+    ├── StepFailed            (cause) one step of a request failed, and its policy is `fail`
+    ├── DeadlinePassed        LATE    the time given was not enough
+    ├── StoreFailed           OURS    the feature store could not answer or write
+    ├── ModelUnreadable       CALLER  a model file that cannot be loaded, and why
+    ├── ModelFailed           OURS    a loaded model failed while running
+    ├── ComputeFailed         CALLER  an expression met a value it has no answer for
+    └── EngineFault           OURS    a promise inside the engine was broken
+
+No status codes here: the edge that talks to a caller picks the code from `fault`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Fault(enum.Enum):
+    """Who has to act."""
+
+    CALLER = "caller"
+    """Fix the request, the config or the file."""
+    ABSENT = "absent"
+    """The named thing is not here."""
+    BUSY = "busy"
+    """The same call may succeed elsewhere or later."""
+    LATE = "late"
+    """The deadline passed first."""
+    OURS = "ours"
+    """A bug, or a dependency that broke its promise."""
+
+
+class InferflowError(Exception):
+    """The root of everything Inferflow raises on purpose."""
+
+    fault = Fault.OURS
+
+
+class InvalidRequest(InferflowError):
+    """A request that cannot be scored. `field` is the place in it."""
+
+    fault = Fault.CALLER
+
+    def __init__(self, field: str, what: str, hint: str = "") -> None:
+        super().__init__(f"{field}: {what}" + (f" ({hint})" if hint else ""))
+        self.field = field
+        self.what = what
+        self.hint = hint
+
+
+class InvalidInput(InferflowError):
+    """A file, an argument or a value that is not what it should be."""
+
+    fault = Fault.CALLER
+
+
+class CastFailed(InvalidInput):
+    """A value that has no form in the type asked for. `position` is its row."""
+
+    def __init__(self, what: str, *, position: int | None = None) -> None:
+        super().__init__(what if position is None else f"{what} (at position {position})")
+        self.what = what
+        self.position = position
+
+
+class SchemaInvalid(InvalidInput):
+    """A feature schema that says something impossible. Carries every problem found."""
+
+    def __init__(self, where: str, problems: Sequence[str]) -> None:
+        super().__init__(f"{where}: " + "; ".join(problems))
+        self.where = where
+        self.problems = tuple(problems)
+
+
+class RowRejected(InvalidInput):
+    """One row of an import that does not fit the schema. Nothing of the import was applied."""
+
+    def __init__(self, source: str, row: int, what: str) -> None:
+        super().__init__(f"{source}, row {row}: {what}")
+        self.source = source
+        self.row = row
+        self.what = what
+
+
+class ExpressionInvalid(InvalidInput):
+    """An expression that does not parse or check. `position` is the character it stopped at."""
+
+    def __init__(self, what: str, *, position: int | None = None, hint: str = "") -> None:
+        super().__init__(what + (f" ({hint})" if hint else ""))
+        self.what = what
+        self.position = position
+        self.hint = hint
+
+
+class Describable(Protocol):
+    """Anything that prints itself on one line, such as a plan's Problem."""
+
+    def __str__(self) -> str: ...
+
+
+class PlanRejected(InferflowError):
+    """A config that cannot become a plan, with everything that is wrong with it."""
+
+    fault = Fault.CALLER
+
+    def __init__(self, config_id: str, problems: Sequence[Describable]) -> None:
+        listed = "".join(f"\n  {problem}" for problem in problems)
+        super().__init__(f"config {config_id!r} has {len(problems)} problem(s):{listed}")
+        self.config_id = config_id
+        self.problems = tuple(problems)
+
+
+class NotFound(InferflowError):
+    """The named thing is not here. `nearest` is what may have been meant."""
+
+    fault = Fault.ABSENT
+
+    def __init__(self, kind: str, name: str, *, nearest: str = "") -> None:
+        super().__init__(f"no {kind} {name!r}" + (f"; did you mean {nearest!r}?" if nearest else ""))
+        self.kind = kind
+        self.name = name
+        self.nearest = nearest
+
+
+class MissingExtra(InferflowError):
+    """An optional dependency is not installed; says which command installs it."""
+
+    fault = Fault.CALLER
+
+    def __init__(self, extra: str, *, for_what: str) -> None:
+        super().__init__(f"{for_what} needs: pip install 'inferflow[{extra}]'")
+        self.extra = extra
+
+
+class StepFailed(InferflowError):
+    """One step failed and its policy says the request fails with it."""
+
+    def __init__(self, step: str, component: str, cause: BaseException, elapsed_ms: float) -> None:
+        super().__init__(f"step {step!r} ({component}) failed after {elapsed_ms:.1f} ms: {cause}")
+        self.step = step
+        self.component = component
+        self.cause = cause
+        self.elapsed_ms = elapsed_ms
+        self.fault = cause.fault if isinstance(cause, InferflowError) else Fault.OURS
+
+
+class DeadlinePassed(InferflowError):
+    """The time given was not enough."""
+
+    fault = Fault.LATE
+
+    def __init__(self, doing: str, budget_ms: float) -> None:
+        super().__init__(f"{doing} did not finish within {budget_ms:.0f} ms")
+        self.doing = doing
+        self.budget_ms = budget_ms
+
+
+class StoreFailed(InferflowError):
+    """The feature store could not answer or write. Nothing was half-applied."""
+
+
+class ModelUnreadable(InferflowError):
+    """A model file that cannot be loaded, and why."""
+
+    fault = Fault.CALLER
+
+    def __init__(self, model: str, why: str, hint: str = "") -> None:
+        super().__init__(f"model {model!r} cannot be loaded: {why}" + (f" ({hint})" if hint else ""))
+        self.model = model
+        self.why = why
+        self.hint = hint
+
+
+class ModelFailed(InferflowError):
+    """A loaded model failed while running."""
+
+    def __init__(self, model: str, why: str) -> None:
+        super().__init__(f"model {model!r} failed: {why}")
+        self.model = model
+        self.why = why
+
+
+class ComputeFailed(InferflowError):
+    """An expression met values it has no answer for, such as a zero divisor."""
+
+    fault = Fault.CALLER
+
+
+class EngineFault(InferflowError):
+    """A promise inside the engine was broken. Always a bug worth reporting."""

@@ -15,6 +15,8 @@ import numpy as np
 
 from inferflow.errors import InvalidInput
 
+Array = np.ndarray[Any, np.dtype[Any]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
@@ -139,7 +141,7 @@ def dtype_by_code(code: int) -> DType:
     try:
         return DTYPES[code]
     except KeyError:
-        raise InvalidInput(f"{code} is not a data type number (1–30)") from None
+        raise InvalidInput(f"{code} is not a data type number (1 to 30)") from None
 
 
 _NATURAL: dict[np.dtype[Any], DType] = {
@@ -147,7 +149,7 @@ _NATURAL: dict[np.dtype[Any], DType] = {
 }
 
 
-def dtype_of(values: np.ndarray[Any, Any]) -> DType:
+def dtype_of(values: Array) -> DType:
     """The type an array already has: rows of scalars, or 2-D for vectors."""
     kind = values.dtype
     scalar = STRING if kind.kind in "OUST" else _NATURAL.get(kind.newbyteorder("<"))

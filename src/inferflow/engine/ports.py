@@ -17,6 +17,9 @@ import numpy as np
 from inferflow.dtypes import DType
 from inferflow.engine.deadline import Deadline
 from inferflow.plan.catalog import Endpoint
+from inferflow.plan.query import FeatureRead as FeatureRead
+from inferflow.plan.query import GroupRead as GroupRead
+from inferflow.plan.query import RunRead as RunRead
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,35 +41,6 @@ class ReadState(enum.IntEnum):
     """The store could not be asked."""
     PINNED = 5
     """The request brought the value itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunRead:
-    """Features of one group that share a dtype, laid side by side in one 2-D array.
-
-    `dtype` is the element type wanted, which may differ from the stored one: the store casts.
-    """
-
-    dtype: DType
-    features: tuple[str, ...]
-    widths: tuple[int, ...]
-    """Array columns each feature takes: 1 for a scalar, its length for a vector."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupRead:
-    label: str
-    runs: tuple[RunRead, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureRead:
-    """A query with every name resolved; only the keys change from request to request."""
-
-    entity: str
-    keys: tuple[str, ...]
-    """Names of the key parts, in the order the key columns will come."""
-    groups: tuple[GroupRead, ...]
 
 
 KeyColumns = tuple[Sequence[str], ...]

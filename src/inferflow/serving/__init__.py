@@ -1,0 +1,4 @@
+"""Model serving.
+
+- `runtime`: models run in this process by ONNX Runtime
+"""

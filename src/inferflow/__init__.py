@@ -1,0 +1,44 @@
+"""Inferflow: rank, recommend and score from a config.
+
+    import inferflow
+
+    flow = inferflow.open("shop")
+    ranking = flow.score("ranker", user="7", product=["1", "2", "3"])
+
+Importing this package is cheap; each name loads what it needs when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inferflow._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from inferflow.app.flow import Flow as Flow
+    from inferflow.app.flow import open_flow as open
+    from inferflow.scores import Scores as Scores
+    from inferflow.errors import InferflowError as InferflowError
+
+_LAZY = {
+    "open": ("inferflow.app.flow", "open_flow"),
+    "Flow": ("inferflow.app.flow", "Flow"),
+    "Scores": ("inferflow.scores", "Scores"),
+    "InferflowError": ("inferflow.errors", "InferflowError"),
+}
+
+__all__ = ["Flow", "InferflowError", "Scores", "__version__", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, attribute = _LAZY[name]
+    except KeyError:
+        raise AttributeError(f"module 'inferflow' has no attribute {name!r}") from None
+    from importlib import import_module
+
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

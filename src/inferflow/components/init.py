@@ -1,0 +1,128 @@
+"""The root of every graph: rows from ids, and the columns the request brings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from inferflow.dtypes import STRING, dtype_of
+from inferflow.dtypes.casting import cast
+from inferflow.engine.binding import Origin
+from inferflow.engine.matrix import Array
+from inferflow.engine.run import Run
+from inferflow.errors import CastFailed, EngineFault, InvalidInput, InvalidRequest
+from inferflow.plan.plan import RequestColumn, Step
+
+
+class InitComponent:
+    is_local = True
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+
+    async def run(self, run: Run) -> None:
+        matrix = run.matrix
+        for requested, origin in run.binding.targets:
+            assert requested.target is not None
+            values = requested_values(requested, origin, run)
+            if len(values) not in (1, matrix.rows):
+                raise InvalidRequest(
+                    str(origin), f"{len(values)} value(s) for {matrix.rows} target(s)"
+                )
+            matrix.put(requested.target.block, values)
+        for requested, origin in run.binding.slates:
+            assert requested.slate is not None
+            values = requested_values(requested, origin, run)
+            if len(values) != matrix.slates and not (origin.kind == "context" or len(values) == 1):
+                grouping = run.slates.kind if run.slates else "slates"
+                raise InvalidRequest(
+                    str(origin), f"{len(values)} value(s) for {matrix.slates} {grouping}"
+                )
+            matrix.put(requested.slate.block, values)
+        if run.recording is not None:
+            run.recording.steps[self.step.name].rows = matrix.rows
+
+    def fill_defaults(self, run: Run) -> None:
+        raise EngineFault(f"{run.plan.config_id!r}: the root step has nothing to fall back on")
+
+    leave_blank = fill_defaults
+
+
+def requested_values(requested: RequestColumn, origin: Origin, run: Run) -> Array:
+    """The part of the request an origin names, as a block of rows."""
+    if origin.kind == "entity":
+        return text_block(run.entities[origin.name])
+    request = run.request
+    if origin.kind == "inline":
+        given, is_row = request.features[origin.entity][origin.name], False
+    elif origin.kind == "slate":
+        given, is_row = request.slate_features[origin.name], False
+    elif origin.kind == "context":
+        given, is_row = request.context[origin.name], True
+    else:
+        given, is_row = requested.default, True
+    return typed_block(given, requested, str(origin), is_row=is_row)
+
+
+def text_block(texts: list[str]) -> Array:
+    block = np.empty((len(texts), 1), dtype=object)
+    block[:, 0] = texts
+    return block
+
+
+def typed_block(given: Any, requested: RequestColumn, field: str, *, is_row: bool) -> Array:
+    """Values as they came, in the type their readers declare. `is_row`: one value for all rows,
+    so that a list is one vector and not one value per row."""
+    values = as_array(given, field)
+    if is_row or values.ndim == 0:
+        values = values.reshape(1, -1)
+    elif values.ndim == 1:
+        values = values.reshape(-1, 1)
+    if values.ndim != 2:
+        raise InvalidRequest(field, f"values of {values.ndim} dimensions are too deep")
+    try:
+        own = STRING if values.dtype.kind == "O" else dtype_of(values[:, 0])
+        wanted = requested.dtype
+        if wanted is not None and wanted.is_vector and own.is_text and values.shape[1] == 1:
+            values = cast(values[:, 0], own, wanted)
+        elif wanted is not None:
+            values = cast(values, own.vector, wanted.element.vector)
+    except CastFailed as failed:
+        place = field if failed.position is None or is_row else f"{field}[{failed.position}]"
+        raise InvalidRequest(place, failed.what) from failed
+    except InvalidInput as failed:
+        raise InvalidRequest(field, str(failed)) from failed
+    if requested.width is not None and values.shape[1] != requested.width:
+        raise InvalidRequest(
+            field, f"has {values.shape[1]} element(s) per value, {requested.width} wanted"
+        )
+    return values
+
+
+def as_array(given: Any, field: str) -> Array:
+    """Python values, lists or arrays as an array of one plain type."""
+    if isinstance(given, np.ndarray):
+        values = given
+    else:
+        try:
+            values = np.asarray(given)
+        except (ValueError, OverflowError) as ragged:
+            raise InvalidRequest(field, "values must all have one shape") from ragged
+    if values.dtype.kind == "U":
+        # Numbers beside text would have become text unnoticed; only all-text lists are text.
+        texts = np.asarray(given, dtype=object)
+        _refuse(
+            texts, field, lambda value: not isinstance(value, str), "text and numbers are mixed"
+        )
+        return texts
+    if values.dtype.kind == "O":
+        _refuse(values, field, lambda value: not isinstance(value, str), "is not a plain value")
+    return values
+
+
+def _refuse(values: Array, field: str, is_wrong: Any, what: str) -> None:
+    for position, value in enumerate(np.ravel(values)):
+        if is_wrong(value):
+            place = field if values.ndim == 0 else f"{field}[{position}]"
+            raise InvalidRequest(place, f"{value!r}: {what}")

@@ -1,0 +1,117 @@
+"""From columns to entity keys: each distinct key once, and how to spread the answers back.
+
+A key is a tuple of columns, of any type, in any step's hands. Values become their one key
+text; nothing is ever joined by a separator that a value might contain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from inferflow.dtypes.keytext import canonical_key, canonical_keys
+from inferflow.engine.matrix import Matrix, merged
+from inferflow.engine.ports import Array, KeyColumns, ReadState
+from inferflow.errors import CastFailed, InvalidInput
+from inferflow.plan.plan import Column, KeySource
+
+
+@dataclass(slots=True)
+class KeyBatch:
+    columns: KeyColumns
+    """Unique keys, one sequence per part."""
+    count: int
+    inverse: Array | None
+    """row → key; None when rows and keys are the same, or one key stands for all rows."""
+    unusable: Array | None = None
+    """Rows that have no key because a column they need has no real value there. Their entry
+    in `inverse` means nothing."""
+
+
+def key_batch(keys: Sequence[KeySource], matrix: Matrix) -> KeyBatch:
+    """The distinct keys of a step's rows."""
+    parts = [matrix.column(key.column) for key in keys]
+    unusable = merged([_without_value(key.column, matrix) for key in keys], matrix.rows)
+    if all(len(part) == 1 for part in parts):
+        return _one_for_all(parts, unusable, matrix.rows)
+    if unusable is not None:
+        return _of_usable_rows(parts, unusable, matrix.rows)
+    try:
+        return _of_rows(parts)
+    except CastFailed:
+        unusable = _without_key_text(parts, matrix.rows)
+        return _of_usable_rows(parts, unusable, matrix.rows)
+
+
+def _one_for_all(parts: Sequence[Array], unusable: Array | None, rows: int) -> KeyBatch:
+    try:
+        texts = tuple([canonical_key(part[0])] for part in parts)
+    except InvalidInput:
+        return KeyBatch(tuple([] for _ in parts), 0, None, np.ones(rows, dtype=bool))
+    if unusable is not None and unusable.any():
+        return KeyBatch(tuple([] for _ in parts), 0, None, np.ones(rows, dtype=bool))
+    return KeyBatch(texts, 1, None)
+
+
+def _of_rows(parts: Sequence[Array]) -> KeyBatch:
+    # Parts that are the same for all rows tell no keys apart, so they are left out of the search.
+    varying = [part.tolist() for part in parts if len(part) > 1]
+    rows: Sequence[Any] = varying[0] if len(varying) == 1 else list(zip(*varying, strict=True))
+    first: dict[Any, int] = {}
+    inverse = [first.setdefault(key, len(first)) for key in rows]
+    distinct = list(first)
+    columns = distinct if len(varying) == 1 else list(zip(*distinct, strict=True))
+    taken = iter([columns] if len(varying) == 1 else columns)
+    texts = tuple(
+        _texts(next(taken), part.dtype)
+        if len(part) > 1
+        else [canonical_key(part[0])] * len(distinct)
+        for part in parts
+    )
+    same = len(distinct) == len(rows)
+    return KeyBatch(texts, len(distinct), None if same else np.array(inverse, dtype=np.intp))
+
+
+def _texts(values: Sequence[Any], dtype: np.dtype[Any]) -> list[str]:
+    if dtype.kind in "iu":
+        return list(map(str, values))
+    if dtype.kind == "O":
+        if all(type(value) is str for value in values) and "" not in values:
+            return list(values)
+        return canonical_keys(values)
+    # The shortest text of a float depends on its width, so the width must be given back.
+    return canonical_keys(np.array(values, dtype=dtype))
+
+
+def _of_usable_rows(parts: Sequence[Array], unusable: Array, rows: int) -> KeyBatch:
+    usable = np.flatnonzero(~unusable)
+    if len(usable) == 0:
+        return KeyBatch(tuple([] for _ in parts), 0, None, unusable)
+    batch = _of_rows([np.broadcast_to(part, (rows,))[usable] for part in parts])
+    inverse = np.zeros(rows, dtype=np.intp)
+    inverse[usable] = np.arange(len(usable)) if batch.inverse is None else batch.inverse
+    return KeyBatch(batch.columns, batch.count, inverse, unusable if unusable.any() else None)
+
+
+def _without_value(column: Column, matrix: Matrix) -> Array | None:
+    """Rows whose value is no real key: blank, or a stand-in nobody declared."""
+    invalid = matrix.invalid(column.block)
+    if column.has_default:
+        return invalid
+    states = matrix.states(column.block)
+    stand_in = None if states is None else (states != ReadState.REAL) & (states != ReadState.PINNED)
+    return merged([invalid, stand_in, matrix.absent(column)], matrix.rows)
+
+
+def _without_key_text(parts: Sequence[Array], rows: int) -> Array:
+    unusable = np.zeros(rows, dtype=bool)
+    for part in parts:
+        for row, value in enumerate(part if len(part) > 1 else [part[0]] * rows):
+            try:
+                canonical_key(value)
+            except InvalidInput:
+                unusable[row] = True
+    return unusable

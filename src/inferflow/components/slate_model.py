@@ -1,0 +1,223 @@
+"""Calls a model on slates (or pairs), in whichever of three forms the model takes them.
+
+- rank 3, [S, n, F]: slates of one size go in one call; slate-level columns on every item
+- rank 2 of width n·F + G: items side by side in slate order, then the slate-level columns
+- rank 2 of width F: a slate's items are the batch, and `slate_reduce` makes one score of them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from inferflow.components.columns import judge_numbers
+from inferflow.components.model import (
+    Arm,
+    ModelComponent,
+    as_scores,
+    call,
+    place,
+    scattered,
+    stand_in,
+)
+from inferflow.components.slate_columns import (
+    blank_slates,
+    chosen,
+    column_of,
+    per_item,
+    per_slate,
+    reduced,
+)
+from inferflow.engine.matrix import Array
+from inferflow.engine.run import Run
+from inferflow.engine.slates import Slates
+from inferflow.errors import InferflowError
+from inferflow.plan.plan import Source, TensorPlan
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How this request's slates meet the model."""
+
+    fused: bool
+    """Several slates in one call, one output row each; else one call per slate."""
+    size: int | None = None
+    """Items a slate must have, when the model fixes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Slates that go together in one call, and where they stand in the request."""
+
+    numbers: Array
+    slates: Slates
+
+    def once(self, source: Source, run: Run) -> Array:
+        """A slate-level column of these slates."""
+        assert run.slates is not None
+        return per_slate(source, run, run.slates)[self.numbers]
+
+
+class SlateModelComponent(ModelComponent):
+    async def run(self, run: Run) -> None:
+        step, slates = self.step, run.slates
+        record = run.record(step)
+        if slates is None:
+            if record is not None:
+                record.skipped = "the request has no pairs or slates"
+            return
+        arm = self.chosen_arm(run)
+        if record is not None:
+            record.rows = slates.count
+        form = _form(arm.plan.tensors, run)
+        lost = blank_slates(step.reads, run, slates)
+        blank = np.zeros(slates.count, dtype=bool) if lost is None else lost
+        if form.size is not None:
+            wrong = (slates.sizes != form.size) & ~blank
+            if wrong.any():
+                run.mark(step, wrong, f"the model takes {form.size} items at a time", "slate")
+                blank = blank | wrong
+        results: list[tuple[Array, list[Array]]] = []
+        failures: list[tuple[Array, InferflowError]] = []
+        for numbers in _calls(slates, blank, form, step.batch_size):
+            part = _Part(numbers, chosen(slates, numbers))
+            try:
+                results.append((numbers, await self._call(arm, part, form, run)))
+            except InferflowError as broken:
+                if step.on_error == "fail":
+                    raise
+                failures.append((numbers, broken))
+        if failures and not results:
+            raise failures[0][1]
+        for numbers, cause in failures:
+            mask = np.zeros(slates.count, dtype=bool)
+            mask[numbers] = True
+            blank = blank | mask
+            run.mark(step, mask, str(cause), "slate")
+        if record is not None:
+            record.batches = len(results) + len(failures)
+        await self._put(arm, results, blank, run)
+
+    async def _call(self, arm: Arm, part: _Part, form: _Form, run: Run) -> list[Array]:
+        """Scores of these slates, one row each per output."""
+        slates = part.slates
+        deadline = run.deadline.within(self.step.timeout_ms)
+        tensors = [_tensor(plan, part, form, run) for plan in arm.plan.tensors]
+        rows = slates.count if form.fused else len(slates.indices)
+        outputs = await call(arm, tensors, rows, deadline)
+        if not form.fused:
+            return [reduced(output, slates.offsets, self.step.slate_reduce) for output in outputs]
+        return [self._over_items(output) if output.ndim == 3 else output for output in outputs]
+
+    def _over_items(self, output: Array) -> Array:
+        """[S, n, k] scores of items as [S, k] scores of slates."""
+        count, items = output.shape[:2]
+        offsets = np.arange(0, count * items + 1, items)
+        flat = output.reshape(count * items, -1)
+        return reduced(flat, offsets, self.step.slate_reduce)
+
+    async def _put(
+        self, arm: Arm, results: Sequence[tuple[Array, list[Array]]], blank: Array, run: Run
+    ) -> None:
+        step = self.step
+        if not results:
+            self.leave_blank(run)
+            return
+        numbers = np.concatenate([part for part, _ in results])
+        blocks = []
+        for i, plan in enumerate(arm.plan.outputs):
+            values = np.concatenate([outputs[i] for _, outputs in results])
+            values = as_scores(plan, values, run, step.model)
+            values = await self._calibrate(plan, values, run.deadline)
+            whole = scattered(values, numbers, run.matrix.slates)
+            whole, odd = judge_numbers(
+                whole, step.nan_policy, step.nan_default, run=run, step=step, space="slate"
+            )
+            if step.on_error == "default" and blank.any():
+                whole = whole.copy()
+                whole[blank] = step.nan_default
+                blocks.append((plan.block, whole, odd))
+            else:
+                lost = blank if odd is None else blank | odd
+                blocks.append((plan.block, whole, lost if lost.any() else None))
+        for block, values, invalid in blocks:
+            run.matrix.put(block, values, invalid=invalid)
+
+    def fill_defaults(self, run: Run) -> None:
+        stand_in(self.step, run.matrix, self.step.nan_default, blank=False)
+
+    def leave_blank(self, run: Run) -> None:
+        stand_in(self.step, run.matrix, 0.0, blank=True)
+
+
+def _levels(plan: TensorPlan, run: Run) -> tuple[list[Source], list[Source]]:
+    """A tensor's sources that are per target, and those that are per slate."""
+    at_slate = [s for s in plan.sources if column_of(s, run.matrix).space == "slate"]
+    return [s for s in plan.sources if s not in at_slate], at_slate
+
+
+def _form(tensors: Sequence[TensorPlan], run: Run) -> _Form:
+    fused, size = False, None
+    for plan in tensors:
+        per_target, at_slate = _levels(plan, run)
+        items = sum(source.width for source in per_target)
+        once = sum(source.width for source in at_slate)
+        if len(plan.shape) == 3:
+            fused, size = True, plan.shape[1] or size
+        elif len(plan.shape) == 2:
+            width = plan.shape[1]
+            if width is not None and width != items + once and items:
+                fused, size = True, (width - once) // items
+    return _Form(fused, size)
+
+
+def _calls(slates: Slates, blank: Array, form: _Form, batch_size: int) -> Iterator[Array]:
+    """Which slates go together in one call."""
+    numbers = np.flatnonzero(~blank)
+    if not form.fused:
+        yield from (np.array([number]) for number in numbers)
+        return
+    for size in np.unique(slates.sizes[numbers]):
+        same = numbers[slates.sizes[numbers] == size]
+        step = batch_size or len(same)
+        for start in range(0, len(same), step):
+            yield same[start : start + step]
+
+
+def _tensor(plan: TensorPlan, part: _Part, form: _Form, run: Run) -> Array:
+    """One tensor for slates that go together; [rows, …] in the rank the model takes."""
+    slates = part.slates
+    per_target, at_slate = _levels(plan, run)
+    if form.fused and len(plan.shape) == 2:
+        items = _side_by_side(plan, per_target, slates, run)
+        once = _stacked(
+            plan, at_slate, [part.once(source, run) for source in at_slate], slates.count
+        )
+        return np.concatenate([items, once], axis=1)
+    columns = [
+        per_item(source, run, slates)
+        if source in per_target
+        else np.repeat(part.once(source, run), slates.sizes, axis=0)
+        for source in plan.sources
+    ]
+    tensor = _stacked(plan, plan.sources, columns, len(slates.indices))
+    return tensor.reshape(slates.count, -1, plan.width) if len(plan.shape) == 3 else tensor
+
+
+def _side_by_side(plan: TensorPlan, sources: Sequence[Source], slates: Slates, run: Run) -> Array:
+    columns = [per_item(source, run, slates) for source in sources]
+    return _stacked(plan, sources, columns, len(slates.indices)).reshape(slates.count, -1)
+
+
+def _stacked(
+    plan: TensorPlan, sources: Sequence[Source], columns: Sequence[Array], rows: int
+) -> Array:
+    """Columns laid next to each other in the tensor's type."""
+    tensor = np.empty((rows, sum(source.width for source in sources)), dtype=plan.dtype.numpy)
+    at = 0
+    for source, values in zip(sources, columns, strict=True):
+        place(values, plan, tensor, at)
+        at += source.width
+    return tensor

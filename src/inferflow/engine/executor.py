@@ -1,0 +1,131 @@
+"""Runs a compiled plan for one request.
+
+A step starts as soon as the steps it needs have ended. Local steps finish without suspending
+and are run inline, so a plan of only local steps never touches an event loop; steps that
+really wait become tasks. The executor owns deadlines and failure policy, and knows nothing
+about features or models.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from inferflow.engine.run import Run
+from inferflow.errors import DeadlinePassed, EngineFault, InferflowError, InvalidRequest, StepFailed
+from inferflow.plan.plan import Step
+
+
+class Component(Protocol):
+    """A DAG node at work. `run` fills the step's blocks or raises."""
+
+    @property
+    def step(self) -> Step: ...
+
+    @property
+    def is_local(self) -> bool: ...
+
+    async def run(self, run: Run) -> None: ...
+
+    def fill_defaults(self, run: Run) -> None:
+        """Fill the step's blocks with declared defaults, after `run` failed."""
+        ...
+
+    def leave_blank(self, run: Run) -> None:
+        """Fill the step's blocks with rows that have no value, after `run` failed."""
+        ...
+
+
+async def execute(components: Sequence[Component], run: Run) -> None:
+    """Run every component in dependency order. Components come in the plan's own order."""
+    if all(component.is_local for component in components):
+        for component in components:
+            await _guarded(component, run)
+    else:
+        await _execute_concurrently(components, run)
+
+
+async def _execute_concurrently(components: Sequence[Component], run: Run) -> None:
+    waiting = [len(component.step.needs) for component in components]
+    ready = [i for i, count in enumerate(waiting) if count == 0]
+    running: dict[asyncio.Task[None], int] = {}
+    try:
+        while ready or running:
+            # Start what waits on others first, so that it is on its way during local work.
+            ready.sort(key=lambda i: components[i].is_local)
+            ended: list[int] = []
+            while ready:
+                i = ready.pop(0)
+                if components[i].is_local:
+                    await _guarded(components[i], run)
+                    ended.append(i)
+                    break
+                running[asyncio.ensure_future(_guarded(components[i], run))] = i
+            if not ended and running:
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    ended.append(running.pop(task))
+                    task.result()
+            for i in ended:
+                for child in components[i].step.feeds:
+                    waiting[child] -= 1
+                    if waiting[child] == 0:
+                        ready.append(child)
+    finally:
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _guarded(component: Component, run: Run) -> None:
+    """Run one step and apply its failure policy."""
+    if run.recording is not None:
+        await _recorded(component, run)
+        return
+    try:
+        await component.run(run)
+    except Exception as cause:  # the boundary of a step: its policy decides what an error means
+        _apply_policy(component, run, cause, 0.0)
+
+
+async def _recorded(component: Component, run: Run) -> None:
+    assert run.recording is not None
+    record = run.recording.steps[component.step.name]
+    began = time.perf_counter()
+    record.start_us = (began - run.recording.began) * 1e6
+    try:
+        await component.run(run)
+    except Exception as cause:  # the boundary of a step: its policy decides what an error means
+        record.error = str(cause)
+        _apply_policy(component, run, cause, (time.perf_counter() - began) * 1e3)
+    finally:
+        record.duration_us = (time.perf_counter() - began) * 1e6
+
+
+def _apply_policy(component: Component, run: Run, cause: Exception, elapsed_ms: float) -> None:
+    step = component.step
+    if isinstance(cause, InvalidRequest | EngineFault):
+        raise cause
+    if run.deadline.is_past():
+        raise DeadlinePassed(
+            f"request for {run.plan.config_id!r}", run.deadline.budget_ms
+        ) from cause
+    if not isinstance(cause, InferflowError):
+        cause = _unexpected(cause)
+    if step.on_error == "fail":
+        kind: Any = getattr(step, "kind", "step")
+        raise StepFailed(step.name, kind, cause, elapsed_ms) from cause
+    run.mark(step, None, str(cause), space=step.writes[0].space if step.writes else "target")
+    if step.on_error == "default":
+        component.fill_defaults(run)
+    else:
+        component.leave_blank(run)
+
+
+def _unexpected(cause: Exception) -> InferflowError:
+    fault = EngineFault(f"{type(cause).__name__}: {cause}")
+    fault.__cause__ = cause
+    return fault

@@ -1,0 +1,108 @@
+"""The shared matrix a request fills, block by block.
+
+A block is a 2-D array: one row per target (or per slate), or a single row that stands for
+all of them. Each is written once, by the step the plan names, and checked as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from inferflow.errors import EngineFault
+from inferflow.plan.plan import Block, Column
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Matrix:
+    """Values of one request."""
+
+    __slots__ = ("_absent", "_blocks", "_invalid", "_states", "_values", "rows", "slates")
+
+    def __init__(self, blocks: Sequence[Block], rows: int, slates: int = 0) -> None:
+        self.rows = rows
+        self.slates = slates
+        self._blocks = blocks
+        self._values: list[Array | None] = [None] * len(blocks)
+        # Kept apart from the values because they are almost always empty.
+        self._invalid: dict[int, Array] = {}
+        self._states: dict[int, Array] = {}
+        self._absent: dict[tuple[int, int], Array] = {}
+
+    def put(
+        self,
+        index: int,
+        values: Array,
+        *,
+        invalid: Array | None = None,
+        states: Array | None = None,
+    ) -> None:
+        """Fill a planned block, once. `invalid` marks rows without a value, `states` says per
+        row where features came from (engine.ports.ReadState)."""
+        if self._values[index] is not None:
+            raise EngineFault(f"block {index} of {self._blocks[index].step!r} is written twice")
+        block = self._blocks[index]
+        rows = self.rows if block.space == "target" else self.slates
+        if values.ndim != 2 or (len(values) != rows and len(values) != 1):
+            raise EngineFault(
+                f"{block.step!r} wrote shape {values.shape} where {rows} row(s) were planned"
+            )
+        if block.width is not None and values.shape[1] != block.width:
+            raise EngineFault(
+                f"{block.step!r} wrote {values.shape[1]} value(s) per row, planned {block.width}"
+            )
+        self._values[index] = values
+        if invalid is not None:
+            self._invalid[index] = invalid
+        if states is not None:
+            self._states[index] = states
+
+    def is_filled(self, index: int) -> bool:
+        return self._values[index] is not None
+
+    def block(self, index: int) -> Array:
+        """The whole block, [rows or 1, width]."""
+        values = self._values[index]
+        if values is None:
+            raise EngineFault(
+                f"a block of {self._blocks[index].step!r} is read before it is written"
+            )
+        return values
+
+    def column(self, column: Column) -> Array:
+        """One column: [rows or 1], or [rows or 1, width] for a vector."""
+        values = self.block(column.block)
+        if column.is_vector:
+            return values[:, column.offset : column.offset + (column.width or values.shape[1])]
+        if values.shape[1] > 1 and column.width is None:
+            return values
+        return values[:, column.offset]
+
+    def invalid(self, index: int) -> Array | None:
+        """Mask of rows without a value; None when all have one."""
+        return self._invalid.get(index)
+
+    def states(self, index: int) -> Array | None:
+        """ReadState per row; None when all are real."""
+        return self._states.get(index)
+
+    def mark_absent(self, column: Column, rows: Array) -> None:
+        """Remember rows whose stored record predates this one feature."""
+        self._absent[(column.block, column.offset)] = rows
+
+    def absent(self, column: Column) -> Array | None:
+        return self._absent.get((column.block, column.offset))
+
+
+def merged(masks: Sequence[Array | None], rows: int) -> Array | None:
+    """Rows set in any of the masks; None when no mask is there. Masks of one row spread."""
+    present = [mask for mask in masks if mask is not None]
+    if not present:
+        return None
+    result = np.zeros(rows, dtype=bool)
+    for mask in present:
+        result |= mask
+    return result

@@ -1,0 +1,105 @@
+"""A request, however it arrived: entities, context, inline features, pairs or slates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inferflow.dtypes.keytext import canonical_keys
+from inferflow.engine.limits import Limits
+from inferflow.errors import CastFailed, InvalidRequest
+from inferflow.plan.problems import closest_hint
+
+Ids = Sequence[str]
+
+
+@dataclass(slots=True)
+class ScoreRequest:
+    config_id: str
+    entities: Mapping[str, Any]
+    """entity → one id, or a list of them."""
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """name → a value that holds for every target."""
+    features: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """entity → name → one value per target (or one for all)."""
+    pairs: Sequence[Sequence[int]] | None = None
+    slates: Sequence[Sequence[int]] | None = None
+    slate_features: Mapping[str, Any] = field(default_factory=dict)
+    """name → one value per pair or slate."""
+    tracking_id: str = ""
+    user_id: str = ""
+    """Who the request is for, when a header says so; decides routing and sampling."""
+    deadline_ms: float | None = None
+
+
+_KEYS = frozenset(
+    {
+        "model_config_id",
+        "tracking_id",
+        "user_id",
+        "entities",
+        "context",
+        "features",
+        "pairs",
+        "slates",
+        "pair_features",
+        "slate_features",
+        "deadline_ms",
+        "expect",
+        "tolerance",
+    }
+)
+
+
+def request_from(document: Any, *, config_id: str = "") -> ScoreRequest:
+    """A request from its JSON form. `expect` and `tolerance` belong to golden tests."""
+    if not isinstance(document, Mapping):
+        raise InvalidRequest("request", "an object is wanted")
+    for key in document:
+        if key not in _KEYS:
+            raise InvalidRequest(str(key), "unknown field", closest_hint(str(key), _KEYS))
+    for key in ("entities", "context", "features", "pair_features", "slate_features"):
+        if not isinstance(document.get(key, {}), Mapping):
+            raise InvalidRequest(key, "an object is wanted")
+    for key in ("pairs", "slates"):
+        if not isinstance(document.get(key, []), list):
+            raise InvalidRequest(key, "a list of lists of target indices is wanted")
+    if "pair_features" in document and "slate_features" in document:
+        raise InvalidRequest("slate_features", "a request has pairs or slates, not both")
+    named = document.get("model_config_id", config_id)
+    if not named:
+        raise InvalidRequest("model_config_id", "is required")
+    return ScoreRequest(
+        config_id=config_id or str(named),
+        entities=document.get("entities", {}),
+        context=document.get("context", {}),
+        features=document.get("features", {}),
+        pairs=document.get("pairs"),
+        slates=document.get("slates"),
+        slate_features=document.get("pair_features") or document.get("slate_features", {}),
+        tracking_id=str(document.get("tracking_id", "")),
+        user_id=str(document.get("user_id", "")),
+        deadline_ms=document.get("deadline_ms"),
+    )
+
+
+def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
+    """The ids of one entity as key texts."""
+    field = f"entities.{name}"
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        given = [given]
+    ids = given if isinstance(given, list) else list(given)
+    if not ids:
+        raise InvalidRequest(field, "has no ids")
+    limits.check("targets", len(ids), field)
+    plain = all(type(value) is str for value in ids) and "" not in ids and "".join(ids).isascii()
+    if not plain:
+        try:
+            ids = canonical_keys(ids)
+        except CastFailed as refused:
+            raise InvalidRequest(f"{field}[{refused.position}]", refused.what) from refused
+    if max(map(len, ids)) * 4 > limits.id_bytes:
+        for position, value in enumerate(ids):
+            limits.check("id_bytes", len(value.encode()), f"{field}[{position}]")
+    return ids

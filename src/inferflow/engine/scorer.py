@@ -1,0 +1,213 @@
+"""Answers requests with one plan: bind, run, collect.
+
+Every way in (Python, command line, network) ends here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from inferflow.dtypes import dtype_of
+from inferflow.engine.binding import Binder, Binding
+from inferflow.engine.deadline import Clock, Deadline
+from inferflow.engine.executor import Component, execute
+from inferflow.engine.limits import Limits
+from inferflow.engine.matrix import Matrix
+from inferflow.engine.recording import Recording, StepRecord
+from inferflow.engine.request import ScoreRequest, entity_ids
+from inferflow.engine.run import Run
+from inferflow.engine.slates import Slates
+from inferflow.errors import EngineFault, InvalidRequest
+from inferflow.plan.plan import Column, Plan, Space
+from inferflow.scores import ScoreColumn, Scores, Table
+
+T = TypeVar("T")
+
+
+class Scorer:
+    """A plan with its components at work."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        components: Sequence[Component],
+        *,
+        limits: Limits,
+        clock: Clock = time.monotonic,
+        new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.plan = plan
+        self._components = components
+        self._limits = limits
+        self._clock = clock
+        self._new_id = new_id
+        self._binder = Binder(plan)
+
+    @property
+    def is_local(self) -> bool:
+        """True when a request never waits on anything outside this process."""
+        return all(component.is_local for component in self._components)
+
+    async def score(self, request: ScoreRequest, recording: Recording | None = None) -> Scores:
+        run = self._begin(request, recording)
+        await execute(self._components, run)
+        scores = self._collect(run)
+        if recording is not None:
+            recording.total_us = (time.perf_counter() - recording.began) * 1e6
+        return scores
+
+    def score_now(self, request: ScoreRequest, recording: Recording | None = None) -> Scores:
+        """`score` without an event loop when nothing waits, with one of its own when it does."""
+        coroutine = self.score(request, recording)
+        return finish(coroutine) if self.is_local else asyncio.run(coroutine)
+
+    def new_recording(self) -> Recording:
+        recording = Recording(self.plan)
+        recording.steps = {
+            step.name: StepRecord(step.name, getattr(step, "kind", "step"))
+            for step in self.plan.steps
+        }
+        return recording
+
+    def _begin(self, request: ScoreRequest, recording: Recording | None) -> Run:
+        limits = self._limits
+        self._check_size(request)
+        binding = self._binder.bind(request)
+        entities = {
+            name: entity_ids(name, ids, limits) for name, ids in request.entities.items()
+        }
+        rows = _row_count(entities)
+        run = Run(
+            self.plan,
+            request,
+            binding,
+            entities=entities,
+            ids=_target_ids(binding, request, entities, rows),
+            slates=self._slates(request, rows),
+            routing_key=self._routing_key(request, entities),
+            deadline=Deadline(request.deadline_ms, clock=self._clock),
+            recording=recording,
+        )
+        if recording is not None:
+            recording.binding = binding
+            recording.matrix = run.matrix
+            recording.ids = tuple(run.ids)
+        return run
+
+    def _check_size(self, request: ScoreRequest) -> None:
+        if not request.entities:
+            raise InvalidRequest("entities", "the request names no entity")
+        inline = sum(len(named) for named in request.features.values())
+        given = inline + len(request.context) + len(request.slate_features)
+        self._limits.check("features", given, "features")
+
+    def _slates(self, request: ScoreRequest, rows: int) -> Slates | None:
+        if request.pairs is not None and request.slates is not None:
+            raise InvalidRequest("slates", "a request has pairs or slates, not both")
+        groups = request.pairs if request.pairs is not None else request.slates
+        if groups is None:
+            if request.slate_features:
+                raise InvalidRequest("slate_features", "there are no pairs or slates to belong to")
+            return None
+        kind = "pairs" if request.pairs is not None else "slates"
+        if not self.plan.has_slate_steps:
+            raise InvalidRequest(
+                kind, f"{self.plan.config_id!r} has no step that scores {kind}",
+                "set slate_component on one",
+            )
+        return Slates.of("pairs" if kind == "pairs" else "slates", groups, rows, self._limits)
+
+    def _routing_key(self, request: ScoreRequest, entities: Mapping[str, Sequence[str]]) -> str:
+        """Who asks, as stably as the request tells: user, else tracking id, else chance."""
+        if request.user_id:
+            return request.user_id
+        for name in ("user_id", "user"):
+            ids = entities.get(name)
+            if ids is not None and len(ids) == 1:
+                return ids[0]
+            if name in request.context:
+                return str(request.context[name])
+        return request.tracking_id or self._new_id()
+
+    def _collect(self, run: Run) -> Scores:
+        plan, slates = self.plan, run.slates
+        targets = Table(
+            {name: _column(name, column, run.matrix) for name, column in plan.response.targets},
+            _errors(run, "target"),
+        )
+        groups = None
+        if slates is not None:
+            groups = Table(
+                {name: _column(name, column, run.matrix) for name, column in plan.response.slates},
+                _errors(run, "slate"),
+            )
+        return Scores(
+            config_id=plan.config_id,
+            ids=run.ids,
+            targets=targets,
+            groups=groups,
+            grouping=slates.kind if slates else None,
+            members=[slates.members(n).tolist() for n in range(slates.count)] if slates else (),
+            config_version=plan.digest,
+        )
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that promises not to wait."""
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    coroutine.close()
+    raise EngineFault("a step that calls itself local had to wait")
+
+
+def _row_count(entities: Mapping[str, Sequence[str]]) -> int:
+    counts = {name: len(ids) for name, ids in entities.items()}
+    rows = max(counts.values())
+    for name, count in counts.items():
+        if count not in (1, rows):
+            largest = next(other for other, n in counts.items() if n == rows)
+            raise InvalidRequest(
+                f"entities.{name}",
+                f"has {count} ids while {largest!r} has {rows}",
+                "every entity has one id, or as many as there are targets",
+            )
+    return rows
+
+
+def _target_ids(
+    binding: Binding, request: ScoreRequest, entities: Mapping[str, list[str]], rows: int
+) -> list[str]:
+    """Ids of the entity that is being ranked: as the config says, else the one with many ids,
+    else the one given as a list, else the last."""
+    name = binding.id_entity
+    if name is None:
+        many = [e for e, ids in entities.items() if len(ids) == rows > 1]
+        listed = [e for e in entities if not isinstance(request.entities[e], str | int)]
+        name = (many or listed or list(entities))[0 if many or listed else -1]
+    ids = entities[name]
+    return ids if len(ids) == rows else ids * rows
+
+
+def _column(name: str, column: Column, matrix: Matrix) -> ScoreColumn:
+    values = matrix.column(column)
+    rows = matrix.rows if column.space == "target" else matrix.slates
+    if len(values) != rows:
+        values = np.broadcast_to(values, (rows, *values.shape[1:]))
+    return ScoreColumn(
+        name, column.dtype or dtype_of(values), values, matrix.invalid(column.block)
+    )
+
+
+def _errors(run: Run, space: Space) -> list[str]:
+    if run.has_marks:
+        return run.errors(space)
+    return [""] * (run.matrix.rows if space == "target" else run.matrix.slates)

@@ -1,0 +1,65 @@
+"""The hot path: a batch of keys in, blocks of features out, without leaving the thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from inferflow.engine.deadline import Deadline
+from inferflow.engine.ports import FeatureRows, KeyColumns
+from inferflow.errors import NotFound
+from inferflow.featurestore.backend import Backend
+from inferflow.featurestore.decoder import GroupDecoder
+from inferflow.featurestore.group import StoredGroup
+from inferflow.featurestore.keys import join_parts
+from inferflow.plan.catalog import EntityInfo
+from inferflow.plan.problems import nearest
+from inferflow.plan.query import FeatureRead
+
+
+class StoreRead:
+    """One query, resolved. All groups of a key are read at one moment."""
+
+    def __init__(
+        self,
+        read: FeatureRead,
+        entity: EntityInfo,
+        groups: Mapping[str, StoredGroup],
+        backend: Backend,
+        now: Callable[[], float],
+    ) -> None:
+        self._backend = backend
+        self._now = now
+        self._order = _key_order(read.keys, entity)
+        self._keys_of = tuple(groups[group.label].space.keys for group in read.groups)
+        self._decoders = tuple(
+            GroupDecoder(groups[group.label].info, groups[group.label].history, group)
+            for group in read.groups
+        )
+
+    async def fetch(self, keys: KeyColumns, *, deadline: Deadline) -> FeatureRows:
+        """Never suspends. The arrays may be read-only views of one block."""
+        deadline.check("reading features")
+        parts = join_parts(tuple([keys[at] for at in self._order]))
+        now_ms = int(self._now() * 1000)
+        count = len(parts)
+        if len(self._decoders) == 1:
+            rows = self._backend.get_many(self._keys_of[0](parts))
+            return FeatureRows((self._decoders[0].decode(rows, now_ms),))
+        rows = self._backend.get_many([key for keys_of in self._keys_of for key in keys_of(parts)])
+        return FeatureRows(
+            tuple(
+                decoder.decode(rows[at * count : (at + 1) * count], now_ms)
+                for at, decoder in enumerate(self._decoders)
+            )
+        )
+
+
+def _key_order(names: tuple[str, ...], entity: EntityInfo) -> tuple[int, ...]:
+    """Which of the given key columns is each key of the schema."""
+    for name in names:
+        if name not in entity.keys:
+            raise NotFound(f"key of {entity.label!r}", name, nearest=nearest(name, entity.keys))
+    for name in entity.keys:
+        if names.count(name) != 1:
+            raise NotFound(f"single key column of {entity.label!r}", name)
+    return tuple(names.index(name) for name in entity.keys)

@@ -1,0 +1,248 @@
+"""Compiles a model step: routes, tensors fitted to each model's signature, score columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inferflow.errors import ModelUnreadable
+from inferflow.plan.catalog import Catalog, Endpoint, ModelSignature
+from inferflow.plan.columns import ColumnBook
+from inferflow.plan.plan import (
+    Calibration,
+    Column,
+    ModelArm,
+    ModelStep,
+    OutputPlan,
+    Routes,
+    Source,
+    Space,
+    Step,
+)
+from inferflow.plan.problems import Problems, closest_hint
+from inferflow.plan.spec import ConfigSpec, ModelStepSpec, Use
+from inferflow.plan.tensors import BoundOutput, BoundUse, bind_inputs, bind_outputs, via
+
+LOCAL = "local"
+
+
+class ModelCompiler:
+    def __init__(
+        self,
+        step: ModelStepSpec,
+        spec: ConfigSpec,
+        catalog: Catalog,
+        book: ColumnBook,
+        problems: Problems,
+    ) -> None:
+        self.readings: list[str] = []
+        self.facts: list[str] = []
+        self._step = step
+        self._spec = spec
+        self._catalog = catalog
+        self._book = book
+        self._problems = problems
+        self._arms: list[tuple[Endpoint, ModelSignature]] = []
+        self._bounds: list[float] = []
+        self._outputs: list[OutputPlan] = []
+        self._inputs: dict[str, Column] = {}
+
+    # --- what it writes ----------------------------------------------------------------------
+
+    def declare(self) -> None:
+        self._choose_arms()
+        if self._arms:
+            self._declare_scores()
+        calibration = self._step.calibration
+        if calibration is not None and calibration.kind == "lookup":
+            self._book.constant(f"{calibration.name}_model", self._step.model)
+            self._book.constant("inferflow_config_id", self._spec.id)
+
+    def _choose_arms(self) -> None:
+        """Arms in routing order; the last one takes what the percentages leave."""
+        step = self._step
+        texts = [(route.endpoint, route.percent) for route in step.routes if route.percent > 0]
+        if not texts or sum(share for _, share in texts) < 100:
+            texts.append((step.endpoint, 0.0))
+        total = 0.0
+        for text, share in texts:
+            endpoint = self._endpoint(text)
+            signature = self._signature(endpoint) if endpoint else None
+            if endpoint is None or signature is None:
+                continue
+            total += share
+            self._arms.append((endpoint, signature))
+            self._bounds.append(total)
+            self.facts.append(f"{endpoint} {signature.digest}")
+
+    def _endpoint(self, written: str) -> Endpoint | None:
+        step = self._step
+        text = self._catalog.resolve_endpoint(written)
+        if text != written:
+            self.readings.append(f"{step.name}: endpoint {written!r} stands for {text!r} here")
+        if text in ("", LOCAL):
+            return Endpoint(text, step.model, step.version)
+        if text.startswith(LOCAL + ":"):
+            model, _, version = text.removeprefix(LOCAL + ":").partition("@")
+            return Endpoint(text, model or step.model, version or step.version)
+        self._problems.error(
+            f"{step.name}.model_endpoint",
+            f"{text!r} is on another host, and this process runs models only itself",
+            f'set [endpoints] "{written}" = "local:{step.model}" in inferflow.toml',
+        )
+        return None
+
+    def _signature(self, endpoint: Endpoint) -> ModelSignature | None:
+        where = f"{self._step.name}.model_name"
+        try:
+            signature = self._catalog.signature(endpoint)
+        except ModelUnreadable as broken:
+            self._problems.error(where, str(broken))
+            return None
+        if signature is None:
+            version = f" version {endpoint.version}" if endpoint.version else ""
+            self._problems.error(
+                where,
+                f"there is no model {endpoint.model!r}{version}",
+                closest_hint(endpoint.model, self._catalog.model_names())
+                or f"expected models/{endpoint.model}/<version>/model.onnx",
+            )
+        return signature
+
+    def _declare_scores(self) -> None:
+        """Score columns are laid out by the first arm; the others must agree."""
+        step = self._step
+        space: Space = "slate" if step.slate else "target"
+        first = bind_outputs(step, self._arms[0][1], self._problems)
+        for bound in first:
+            width = sum(size for _, size in bound.scores)
+            block = self._book.new_block(bound.dtype, width, step.name, space)
+            columns = []
+            offset = 0
+            for score, size in bound.scores:
+                dtype = bound.dtype.vector if size > 1 else bound.dtype
+                column = Column(score.column, dtype, size, block, offset, space, step.name)
+                aliases = [score.bare] if score.bare != score.column else []
+                self._book.declare(column, where=f"{step.name}.outputs", aliases=aliases)
+                columns.append(column)
+                offset += size
+            self._outputs.append(OutputPlan(bound.tensor, block, width, tuple(columns)))
+        for endpoint, signature in self._arms[1:]:
+            other = bind_outputs(step, signature, self._problems)
+            if [_shape(b) for b in other] != [_shape(b) for b in first]:
+                self._problems.error(
+                    f"{step.name}.outputs",
+                    f"the models of {self._arms[0][0].text!r} and {endpoint.text!r} "
+                    "give different scores",
+                )
+
+    # --- what it reads -----------------------------------------------------------------------
+
+    def _uses(self) -> list[Use]:
+        return [*self._step.uses, *(use for t in self._step.tensors for use in t.uses)]
+
+    def want(self) -> None:
+        for use in self._uses():
+            self._book.want(use, reader=self._step.name, slate=self._step.slate)
+
+    def compile(self, place: dict[str, Any]) -> Step:
+        step = self._step
+        bound = [item for item in map(self._bound, self._uses()) if item is not None]
+        arms = []
+        for endpoint, signature in self._arms:
+            tensors = bind_inputs(step, bound, signature, self._problems) if bound else ()
+            arms.append(ModelArm(endpoint, signature, tensors, self._fitted_outputs(signature)))
+        reads = [c for item in bound for c in (item.source.target, item.source.slate) if c]
+        return ModelStep(
+            **place,
+            on_error=step.on_error,
+            timeout_ms=step.timeout_ms,
+            writes=tuple(column for out in self._outputs for column in out.columns),
+            reads=tuple(reads),
+            model=step.model,
+            arms=tuple(arms),
+            routes=Routes(tuple(self._bounds), self._spec.id) if len(arms) > 1 else None,
+            batch_size=step.batch_size,
+            calibrations=self._calibrations(),
+            nan_policy=step.nan_policy,
+            nan_default=step.nan_default,
+            slate=step.slate,
+            slate_reduce=step.slate_reduce,
+        )
+
+    def _bound(self, use: Use) -> BoundUse | None:
+        target, slate = self._book.resolve(use, reader=self._step.name, slate=self._step.slate)
+        column = target or slate
+        if column is None:
+            return None
+        self._inputs.setdefault(use.column, column)
+        source = Source(
+            use.column, target, slate, via(use.dtype, column.dtype), column.width or use.dim or 0
+        )
+        return BoundUse(use, source)
+
+    def _fitted_outputs(self, signature: ModelSignature) -> tuple[OutputPlan, ...]:
+        """The same blocks, under this arm's own output names."""
+        own = bind_outputs(self._step, signature, Problems())
+        return tuple(
+            OutputPlan(bound.tensor, out.block, out.width, out.columns)
+            for bound, out in zip(own, self._outputs, strict=False)
+        )
+
+    def _calibrations(self) -> tuple[Calibration, ...]:
+        spec = self._step.calibration
+        if spec is None or spec.kind == "lookup" or not self._outputs:
+            return ()
+        where = f"{self._step.name}.calibration"
+        scores = {
+            name: column
+            for out in self._outputs
+            for column in out.columns
+            for name in (column.name, column.name.rpartition(":")[2])
+        }
+        names = spec.columns or (self._outputs[0].columns[0].name,)
+        variable = self._calibration_variable(spec.name, where) if spec.kind == "expression" else ""
+        result = []
+        for name in names:
+            if name not in scores:
+                self._problems.error(
+                    where, f"this step writes no score {name!r}", closest_hint(name, scores)
+                )
+                continue
+            result.append(
+                Calibration(
+                    spec.kind, scores[name], spec.a, spec.b, spec.x, spec.y, spec.name, variable
+                )
+            )
+        return tuple(result)
+
+    def _calibration_variable(self, compute_id: str, where: str) -> str:
+        info = self._catalog.expression(compute_id)
+        if info is None:
+            self._problems.error(
+                where,
+                f"there is no expression {compute_id!r}",
+                closest_hint(compute_id, self._catalog.compute_ids()),
+            )
+            return ""
+        self.facts.append(info.digest)
+        if len(info.variables) != 1:
+            self._problems.error(
+                where,
+                f"expression {compute_id!r} reads {list(info.variables)}",
+                "a calibration reads one variable, the score",
+            )
+            return ""
+        return info.variables[0]
+
+    def input_columns(self) -> dict[str, Column]:
+        return self._inputs
+
+    def logged(self) -> list[Column]:
+        return [column for out in self._outputs for column in out.columns]
+
+    def prune(self, step: Step, read_blocks: frozenset[int]) -> Step:  # noqa: ARG002
+        return step
+
+
+def _shape(bound: BoundOutput) -> tuple[str, list[int]]:
+    return bound.dtype.name, [width for _, width in bound.scores]

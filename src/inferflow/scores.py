@@ -1,0 +1,174 @@
+"""What a request is answered with: one row per target, and per pair or slate when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from inferflow.dtypes import DType
+from inferflow.errors import MissingExtra
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """One column of an answer."""
+
+    name: str
+    dtype: DType
+    values: Array
+    """One value per row, [rows] or [rows, width]. A blank row holds no meaning."""
+    blank: Array | None = None
+    """Mask of rows without a value; None when all have one."""
+
+    def to_list(self) -> list[Any]:
+        """Plain Python values, None where there is none."""
+        values = _listed(self.values)
+        if self.blank is not None:
+            for row in np.flatnonzero(self.blank):
+                values[row] = None
+        return values
+
+
+def _listed(values: Array) -> list[Any]:
+    # float8 and friends have no Python form of their own; every number has a float.
+    known = values.dtype.kind in "fiubO" and values.dtype.isbuiltin == 1
+    listed: list[Any] = (values if known else values.astype(np.float32)).tolist()
+    return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length with an error text per row (empty when the row is fine)."""
+
+    columns: Mapping[str, ScoreColumn]
+    errors: Sequence[str]
+
+    def __getitem__(self, name: str) -> Array:
+        """Values of a column; rows without one are NaN where the type has it."""
+        column = self.columns[name]
+        if column.blank is None:
+            return column.values
+        if column.values.dtype.kind == "f":
+            values = column.values.copy()
+            values[column.blank] = np.nan
+            return values
+        return np.ma.masked_array(column.values, _spread(column.blank, column.values))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        return {name: column.to_list() for name, column in self.columns.items()}
+
+
+def _spread(mask: Array, values: Array) -> Array:
+    return mask if values.ndim == 1 else np.repeat(mask[:, None], values.shape[1], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The answer to one request."""
+
+    config_id: str
+    ids: Sequence[str]
+    """The targets, in the order they were asked for."""
+    targets: Table
+    groups: Table | None = None
+    """Pair or slate scores, in request order."""
+    grouping: Literal["pairs", "slates"] | None = None
+    members: Sequence[Sequence[int]] = ()
+    """Target rows of each pair or slate."""
+    config_version: str = ""
+    recorder: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def columns(self) -> Mapping[str, Array]:
+        """Target columns by name."""
+        return {name: self.targets[name] for name in self.targets.columns}
+
+    @property
+    def errors(self) -> Sequence[str]:
+        """Error text per target; empty when it is fine."""
+        return self.targets.errors
+
+    @property
+    def pairs(self) -> Table | None:
+        return self.groups if self.grouping == "pairs" else None
+
+    @property
+    def slates(self) -> Table | None:
+        return self.groups if self.grouping == "slates" else None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, name: str) -> Array:
+        """A target column, or a pair or slate column, by name."""
+        if self.groups is not None and name in self.groups.columns:
+            return self.groups[name]
+        return self.targets[name]
+
+    def ranked(self, by: str | None = None) -> list[int]:
+        """Target rows from best to worst by a column (the last numeric one unless named).
+        Rows without a value come last; equal scores keep the request's order."""
+        name = by or self._score_name()
+        if name is None:
+            return list(range(len(self.ids)))
+        column = self.targets.columns[name]
+        worth = np.array(column.values, dtype=np.float64)
+        worth[np.isnan(worth)] = -np.inf
+        if column.blank is not None:
+            worth[column.blank] = -np.inf
+        return [int(row) for row in np.argsort(-worth, kind="stable")]
+
+    def _score_name(self) -> str | None:
+        numeric = [
+            name
+            for name, column in self.targets.columns.items()
+            if not column.dtype.is_text and not column.dtype.is_vector
+        ]
+        return numeric[-1] if numeric else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        answer: dict[str, Any] = {
+            "model_config_id": self.config_id,
+            "config_version": self.config_version,
+            "ids": list(self.ids),
+            "columns": self.targets.to_dict(),
+            "errors": list(self.targets.errors),
+        }
+        if self.groups is not None and self.grouping is not None:
+            answer[self.grouping] = {
+                "members": [list(rows) for rows in self.members],
+                "columns": self.groups.to_dict(),
+                "errors": list(self.groups.errors),
+            }
+        return answer
+
+    def to_pandas(self) -> Any:
+        """Targets as a DataFrame indexed by id, with an `error` column."""
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as missing:
+            raise MissingExtra("pandas", for_what="to_pandas()") from missing
+        data = {**self.targets.to_dict(), "error": list(self.errors)}
+        return pd.DataFrame(data, index=pd.Index(list(self.ids), name="id"))
+
+    def to_arrow(self) -> Any:
+        """Targets as an Arrow table with `id` and `error` columns."""
+        try:
+            import pyarrow as pa
+        except ModuleNotFoundError as missing:
+            raise MissingExtra("parquet", for_what="to_arrow()") from missing
+        return pa.table(
+            {"id": list(self.ids), **self.targets.to_dict(), "error": list(self.errors)}
+        )
+
+    def explain(self) -> Any:
+        """Score the same request again, watched, and say what happened."""
+        if self.recorder is None:
+            raise RuntimeError("these scores were not made by a flow in this process")
+        return self.recorder()

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from inferflow.compute import Evaluation
 from inferflow.dtypes import DType
 from inferflow.engine.deadline import Deadline
 from inferflow.plan.catalog import Endpoint
@@ -115,15 +116,8 @@ class ModelRunner(Protocol):
 # --- compute --------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Computed:
-    """One value per row, and which rows have none."""
-
-    values: Array
-    invalid: Array | None = None
-    """Mask of rows the expression has no answer for; None means all rows are fine."""
-    reason: str = ""
-    """Why, for the marked rows: `division by zero`."""
+Computed = Evaluation
+"""One value per row, which rows have none, and why."""
 
 
 class PreparedCompute(Protocol):

@@ -79,9 +79,7 @@ class Scorer:
         limits = self._limits
         self._check_size(request)
         binding = self._binder.bind(request)
-        entities = {
-            name: entity_ids(name, ids, limits) for name, ids in request.entities.items()
-        }
+        entities = {name: entity_ids(name, ids, limits) for name, ids in request.entities.items()}
         rows = _row_count(entities)
         run = Run(
             self.plan,
@@ -118,7 +116,8 @@ class Scorer:
         kind = "pairs" if request.pairs is not None else "slates"
         if not self.plan.has_slate_steps:
             raise InvalidRequest(
-                kind, f"{self.plan.config_id!r} has no step that scores {kind}",
+                kind,
+                f"{self.plan.config_id!r} has no step that scores {kind}",
                 "set slate_component on one",
             )
         return Slates.of("pairs" if kind == "pairs" else "slates", groups, rows, self._limits)
@@ -202,9 +201,7 @@ def _column(name: str, column: Column, matrix: Matrix) -> ScoreColumn:
     rows = matrix.rows if column.space == "target" else matrix.slates
     if len(values) != rows:
         values = np.broadcast_to(values, (rows, *values.shape[1:]))
-    return ScoreColumn(
-        name, column.dtype or dtype_of(values), values, matrix.invalid(column.block)
-    )
+    return ScoreColumn(name, column.dtype or dtype_of(values), values, matrix.invalid(column.block))
 
 
 def _errors(run: Run, space: Space) -> list[str]:

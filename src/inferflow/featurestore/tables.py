@@ -43,7 +43,8 @@ def table_of(data: object) -> Table:
     if library == "pyarrow" and hasattr(data, "column_names"):
         return _from_arrow(data)
     raise InvalidInput(
-        f"{type(data).__name__} is not a table; give a DataFrame, an Arrow table or a dict of columns"
+        f"{type(data).__name__} is not a table;"
+        " give a DataFrame, an Arrow table or a dict of columns"
     )
 
 

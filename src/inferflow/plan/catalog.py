@@ -89,6 +89,8 @@ class ExpressionInfo:
     """Names it reads, in first-use order."""
     cross_row: bool
     """True when a row's answer depends on other rows (rank, softmax, …)."""
+    numeric: frozenset[str]
+    """Variables that must be numbers; the others may be text or vectors."""
     digest: str
 
 

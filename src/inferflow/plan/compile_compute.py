@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from inferflow.dtypes import FP32, FP64
@@ -52,6 +53,8 @@ class ComputeCompiler:
         info = self._expression()
         chosen = self._variables(info) if info else {}
         sources = [self._source(use) for use in chosen.values()]
+        if info is not None:
+            self._check_numbers(info, dict(zip(chosen, sources, strict=True)))
         for use in step.uses:
             if use not in chosen.values():
                 self._book.resolve(use, reader=step.name, slate=step.slate)
@@ -127,6 +130,19 @@ class ComputeCompiler:
             if found is not None:
                 chosen[variable] = found
         return chosen
+
+    def _check_numbers(self, info: ExpressionInfo, sources: Mapping[str, Source | None]) -> None:
+        for variable, source in sources.items():
+            column = source and (source.target or source.slate)
+            if variable not in info.numeric or not source or not column or not column.dtype:
+                continue
+            kind = source.via or column.dtype
+            if kind.is_text or column.is_vector:
+                self._problems.error(
+                    f"{self._step.name}.score_mapping",
+                    f"expression {self._step.compute_id!r} needs a number for {variable!r}, "
+                    f"and column {column.name!r} is {column.dtype.name}",
+                )
 
     def _source(self, use: Use) -> Source | None:
         target, slate = self._book.resolve(use, reader=self._step.name, slate=self._step.slate)

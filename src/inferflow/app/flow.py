@@ -1,0 +1,170 @@
+"""Inferflow in one process: a project folder, opened.
+
+flow = inferflow.open("shop")
+flow.score("ranker", user="7", product=["1", "2", "3"])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from inferflow.app.explain import Explanation, explain_plan, explain_recording
+from inferflow.app.project import Finding
+from inferflow.app.wiring import Embedded, open_embedded
+from inferflow.engine.recording import Recording
+from inferflow.engine.request import ScoreRequest, request_from
+from inferflow.featurestore import FeatureStore
+from inferflow.scores import Scores
+
+
+def open_flow(directory: str | Path = ".", *, settings: Mapping[str, Any] | None = None) -> Flow:
+    """Open a project folder. Configs with problems are refused one by one, when they are used;
+    `validate()` lists every problem."""
+    return Flow(open_embedded(Path(directory), settings))
+
+
+class Flow:
+    """A project, ready to score. Close it, or use it in a `with` block."""
+
+    def __init__(self, embedded: Embedded) -> None:
+        self._embedded = embedded
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """Ids that can be scored."""
+        return tuple(self._embedded.book.live)
+
+    @property
+    def features(self) -> FeatureStore:
+        """The project's feature store."""
+        return self._embedded.store
+
+    def validate(self) -> list[Finding]:
+        """Everything worth saying about the project's files; errors and notes."""
+        return list(self._embedded.findings)
+
+    def score(
+        self,
+        config_id: str,
+        *,
+        entities: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+        features: Mapping[str, Mapping[str, Any]] | None = None,
+        tracking_id: str = "",
+        deadline_ms: float | None = None,
+        **more_entities: Any,
+    ) -> Scores:
+        """Score targets one by one. Entities are keywords: user="7", product=["1", "2"]."""
+        return self.answer(
+            ScoreRequest(
+                config_id,
+                {**(entities or {}), **more_entities},
+                context or {},
+                features or {},
+                tracking_id=tracking_id,
+                deadline_ms=deadline_ms,
+            )
+        )
+
+    def score_pairs(
+        self,
+        config_id: str,
+        pairs: Sequence[Sequence[int]],
+        *,
+        pair_features: Mapping[str, Any] | None = None,
+        entities: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+        features: Mapping[str, Mapping[str, Any]] | None = None,
+        tracking_id: str = "",
+        deadline_ms: float | None = None,
+        **more_entities: Any,
+    ) -> Scores:
+        """Score pairs of targets, given as pairs of positions in the target list."""
+        return self.answer(
+            ScoreRequest(
+                config_id,
+                {**(entities or {}), **more_entities},
+                context or {},
+                features or {},
+                pairs=pairs,
+                slate_features=pair_features or {},
+                tracking_id=tracking_id,
+                deadline_ms=deadline_ms,
+            )
+        )
+
+    def score_slates(
+        self,
+        config_id: str,
+        slates: Sequence[Sequence[int]],
+        *,
+        slate_features: Mapping[str, Any] | None = None,
+        entities: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+        features: Mapping[str, Mapping[str, Any]] | None = None,
+        tracking_id: str = "",
+        deadline_ms: float | None = None,
+        **more_entities: Any,
+    ) -> Scores:
+        """Score groups of targets, given as lists of positions in the target list."""
+        return self.answer(
+            ScoreRequest(
+                config_id,
+                {**(entities or {}), **more_entities},
+                context or {},
+                features or {},
+                slates=slates,
+                slate_features=slate_features or {},
+                tracking_id=tracking_id,
+                deadline_ms=deadline_ms,
+            )
+        )
+
+    def answer(self, request: ScoreRequest | Mapping[str, Any]) -> Scores:
+        """Score a request, as an object or in its JSON form."""
+        if not isinstance(request, ScoreRequest):
+            request = request_from(request)
+        scorer = self._embedded.book.get(request.config_id)
+        scores = scorer.score_now(request)
+        object.__setattr__(scores, "recorder", partial(self._explained, request))
+        return scores
+
+    def record(self, request: ScoreRequest | Mapping[str, Any]) -> tuple[Scores, Recording]:
+        """Score a request and keep what happened on the way."""
+        if not isinstance(request, ScoreRequest):
+            request = request_from(request)
+        scorer = self._embedded.book.get(request.config_id)
+        recording = scorer.new_recording()
+        return scorer.score_now(request, recording), recording
+
+    def explain(
+        self, config_id: str, request: ScoreRequest | Mapping[str, Any] | None = None
+    ) -> Explanation:
+        """Without a request: the compiled plan. With one: what happened, per step and item."""
+        if request is None:
+            return explain_plan(self._embedded.book.get(config_id).plan)
+        if not isinstance(request, ScoreRequest):
+            request = request_from(request, config_id=config_id)
+        return self._explained(request)
+
+    def _explained(self, request: ScoreRequest) -> Explanation:
+        scores, recording = self.record(request)
+        return explain_recording(recording, scores)
+
+    def close(self) -> None:
+        self._embedded.close()
+
+    def __enter__(self) -> Flow:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

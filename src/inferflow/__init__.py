@@ -17,8 +17,8 @@ from inferflow._version import __version__ as __version__
 if TYPE_CHECKING:
     from inferflow.app.flow import Flow as Flow
     from inferflow.app.flow import open_flow as open
-    from inferflow.scores import Scores as Scores
     from inferflow.errors import InferflowError as InferflowError
+    from inferflow.scores import Scores as Scores
 
 _LAZY = {
     "open": ("inferflow.app.flow", "open_flow"),

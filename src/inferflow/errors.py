@@ -129,7 +129,9 @@ class NotFound(InferflowError):
     fault = Fault.ABSENT
 
     def __init__(self, kind: str, name: str, *, nearest: str = "") -> None:
-        super().__init__(f"no {kind} {name!r}" + (f"; did you mean {nearest!r}?" if nearest else ""))
+        super().__init__(
+            f"no {kind} {name!r}" + (f"; did you mean {nearest!r}?" if nearest else "")
+        )
         self.kind = kind
         self.name = name
         self.nearest = nearest
@@ -178,7 +180,9 @@ class ModelUnreadable(InferflowError):
     fault = Fault.CALLER
 
     def __init__(self, model: str, why: str, hint: str = "") -> None:
-        super().__init__(f"model {model!r} cannot be loaded: {why}" + (f" ({hint})" if hint else ""))
+        super().__init__(
+            f"model {model!r} cannot be loaded: {why}" + (f" ({hint})" if hint else "")
+        )
         self.model = model
         self.why = why
         self.hint = hint

@@ -67,7 +67,7 @@ def _spread(mask: Array, values: Array) -> Array:
     return mask if values.ndim == 1 else np.repeat(mask[:, None], values.shape[1], axis=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scores:
     """The answer to one request."""
 
@@ -82,6 +82,7 @@ class Scores:
     """Target rows of each pair or slate."""
     config_version: str = ""
     recorder: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
+    """Scores the same request again and explains it; set by whoever can."""
 
     @property
     def columns(self) -> Mapping[str, Array]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from inferflow.compute import ExpressionBook
 from inferflow.featurestore.schema import FeatureSchema
-from inferflow.plan.catalog import EntityInfo, Endpoint, ExpressionInfo, ModelSignature
+from inferflow.plan.catalog import Endpoint, EntityInfo, ExpressionInfo, ModelSignature
 from inferflow.serving.runtime import EmbeddedModels
 
 

@@ -130,7 +130,7 @@ class Flow:
             request = request_from(request)
         scorer = self._embedded.book.get(request.config_id)
         scores = scorer.score_now(request)
-        object.__setattr__(scores, "recorder", partial(self._explained, request))
+        scores.recorder = partial(self._explained, request)
         return scores
 
     def record(self, request: ScoreRequest | Mapping[str, Any]) -> tuple[Scores, Recording]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from inferflow.compute import ExpressionBook
@@ -19,6 +20,10 @@ from inferflow.plan.problems import Problem
 
 CONFIG_SUFFIXES = (".json", ".yaml", ".yml")
 DATA_SUFFIXES = (".parquet", ".csv")
+SCHEMA_FILE = "features/schema.yaml"
+EXPRESSIONS_FILE = "expressions.yaml"
+NO_SCHEMA = FeatureSchema(MappingProxyType({}), digest="")
+"""Of a project that has none, or none that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +96,15 @@ def read_project(root: Path) -> Project:
 
 
 def _schema(root: Path, findings: list[Finding]) -> FeatureSchema:
-    path = root / "features" / "schema.yaml"
+    path = root / SCHEMA_FILE
     if path.exists():
         try:
             return parse_schema(read_document(path))
         except SchemaInvalid as invalid:
-            findings += [
-                Finding("features/schema.yaml", _located(problem)) for problem in invalid.problems
-            ]
+            findings += [Finding(SCHEMA_FILE, _located(problem)) for problem in invalid.problems]
         except InvalidInput as broken:
-            findings.append(Finding("features/schema.yaml", Problem("file", str(broken))))
-    return parse_schema({"entities": {}})
+            findings.append(Finding(SCHEMA_FILE, Problem("file", str(broken))))
+    return NO_SCHEMA
 
 
 def _located(problem: str) -> Problem:
@@ -110,7 +113,7 @@ def _located(problem: str) -> Problem:
 
 
 def _expressions(root: Path, findings: list[Finding]) -> ExpressionBook:
-    name = "expressions.yaml"
+    name = EXPRESSIONS_FILE
     path = root / name
     sources: Mapping[Any, Any] = {}
     if path.exists():

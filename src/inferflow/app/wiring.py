@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.app.catalog import ProjectCatalog
-from inferflow.app.loading import load_features
+from inferflow.app.loading import Progress, load_features
 from inferflow.app.places import feature_dir
-from inferflow.app.project import Finding, Project, read_project
+from inferflow.app.project import SCHEMA_FILE, Finding, Project, read_project
 from inferflow.app.settings import Settings, read_settings
 from inferflow.components.assemble import Ports, assemble
 from inferflow.components.cache import FeatureCache
 from inferflow.compute import EmbeddedCompute
 from inferflow.engine.scorer import Scorer
-from inferflow.errors import InferflowError
+from inferflow.errors import InferflowError, InvalidInput, SchemaInvalid
 from inferflow.featurestore import FeatureStore
 from inferflow.featurestore.backend import Backend
 from inferflow.plan.book import PlanBook
@@ -41,39 +41,41 @@ class Embedded:
         self.store.backend.close()
 
 
-def open_embedded(root: Path, overrides: Mapping[str, Any] | None = None) -> Embedded:
+def open_embedded(
+    root: Path, overrides: Mapping[str, Any] | None = None, *, progress: Progress | None = None
+) -> Embedded:
     """Read a project, load its features, compile its configs."""
     settings = read_settings(root, overrides)
     project = read_project(root)
+    store = open_store(project, settings, progress=progress)
     models = open_models(project, settings)
-    backend = open_backend(root, settings)
     try:
-        store = FeatureStore(project.schema, backend)
-        load_features(project, store, state=_import_state(root, settings))
         findings = list(project.findings)
         compiled = compile_project(project, settings, models)
         book = bring_live(compiled, project, settings, store, models, findings)
     except BaseException:
         models.close()
-        backend.close()
+        store.backend.close()
         raise
     return Embedded(project, settings, store, models, book, findings)
 
 
-def check_project(root: Path) -> list[Finding]:
-    """Every problem of a project, without touching its feature data."""
-    settings = read_settings(root)
-    project = read_project(root)
-    models = open_models(project, settings)
+def open_store(
+    project: Project, settings: Settings, *, progress: Progress | None = None
+) -> FeatureStore:
+    """The project's feature store with its feature files loaded. The caller closes its backend."""
+    broken = [f.problem for f in project.findings if f.file == SCHEMA_FILE and f.problem.is_error]
+    if broken:  # nothing can be read or loaded by a schema that is not there
+        raise SchemaInvalid(SCHEMA_FILE, [f"{problem.where}: {problem.what}" for problem in broken])
+    backend = open_backend(project.root, settings)
     try:
-        findings = list(project.findings)
-        for compiled in compile_project(project, settings, models).values():
-            file = project.configs[compiled.config_id].file
-            findings += [Finding(file, p, compiled.config_id) for p in compiled.problems]
-        findings += _odd_model_folders(project)
-    finally:
-        models.close()
-    return findings
+        store = FeatureStore(project.schema, backend)
+        state = _import_state(project.root, settings)
+        load_features(project, store, state=state, progress=progress)
+    except BaseException:
+        backend.close()
+        raise
+    return store
 
 
 def open_models(project: Project, settings: Settings) -> EmbeddedModels:
@@ -92,7 +94,14 @@ def open_backend(root: Path, settings: Settings) -> Backend:
         return MemoryBackend()
     from inferflow.featurestore.lmdb import LmdbBackend
 
-    return LmdbBackend(feature_dir(root, settings))
+    folder = feature_dir(root, settings)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as refused:
+        raise InvalidInput(
+            f"{folder.parent}: cannot be created: {refused.strerror}; set INFERFLOW_DATA_DIR"
+        ) from refused
+    return LmdbBackend(folder)
 
 
 def _import_state(root: Path, settings: Settings) -> Path | None:
@@ -143,10 +152,3 @@ def bring_live(
             continue
         live[config_id] = Scorer(result.plan, components, limits=settings.limits)
     return PlanBook(live, status)
-
-
-def _odd_model_folders(project: Project) -> list[Finding]:
-    return [
-        Finding("models", Problem(oddity.where, oddity.what, severity="note"))
-        for oddity in ModelRepository(project.models_dir).oddities()
-    ]

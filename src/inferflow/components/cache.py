@@ -1,33 +1,29 @@
 """The in-memory cache in front of the feature store, bounded in bytes.
 
-An entry is one key's whole answer as one packed record, so that a hit on many keys is a join
-and a view, not a walk over features. Entries carry their own expiry and are checked with our
-clock. The scope of a component (config, cache version, component, query and schema) is part
-of every entry's key: after a change of any of them old entries are simply never found.
+Cached rows of a component lie in tables, one array per run of its query, and an index says in
+which slot a key's row is. A hit on a hundred keys is therefore a hundred dictionary look-ups
+and one `take` per run, not a walk over entries. Slots are filled in turn; when the memory is
+spent the oldest row makes room for the newest.
+
+The scope of a table (config, cache version, component, query and schema) is its identity:
+after a change of any of them another table is used, and old rows can never be met.
 """
 
 from __future__ import annotations
 
-import hashlib
+import threading
 import time
-from collections.abc import Callable, Sequence
-from struct import unpack_from
-from typing import Any
+import weakref
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
-from cachebox import LRUCache
 
+from inferflow.components.cache_table import CacheTable
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import Array, FeatureRows, GroupRows, KeyColumns, PreparedRead
 from inferflow.engine.recording import StepRecord
 from inferflow.plan.plan import CacheRule
 from inferflow.plan.query import FeatureRead
-
-Entry = tuple[bytes, tuple[Any, ...]]
-"""The packed record, and the texts of the key (which have no fixed size)."""
-
-ENTRY_OVERHEAD = 200
-"""Bytes of bookkeeping per entry: objects, list node, hash slot. Measured, rounded up."""
 
 
 class FeatureCache:
@@ -35,39 +31,49 @@ class FeatureCache:
 
     def __init__(self, size_mb: float, *, now: Callable[[], float] = time.time) -> None:
         self.now = now
-        self._entries: LRUCache[str, Entry] = LRUCache(
-            max(1, int(size_mb * 1024 * 1024)), getsizeof=_size
-        )
+        self.size_bytes = int(size_mb * 1024 * 1024)
+        self._tables: weakref.WeakValueDictionary[str, CacheTable] = weakref.WeakValueDictionary()
+        self._lock = threading.Lock()
 
-    def scoped(self, rule: CacheRule, read: FeatureRead | None) -> ScopedCache | None:
-        return None if read is None else ScopedCache(self, self._entries, rule, read)
+    def scoped(self, rule: CacheRule, read: FeatureRead) -> ScopedCache:
+        """A component's part. Two plans with the same scope share it, so that a reload that
+        changes nothing keeps what is cached; it goes when the last of them goes."""
+        with self._lock:
+            table = self._tables.get(rule.scope)
+            if table is None:
+                table = self._tables[rule.scope] = CacheTable(read, self._make_room)
+        return ScopedCache(table, rule.ttl_s, self.now)
 
     @property
     def used_bytes(self) -> int:
-        return int(self._entries.current_size())
+        return sum(table.used_bytes for table in list(self._tables.values()))
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return sum(len(table) for table in list(self._tables.values()))
 
-
-def _size(key: str, entry: Entry) -> int:
-    texts = sum(len(text) + 50 for row in entry[1] for text in row)
-    return len(key) + len(entry[0]) + texts + ENTRY_OVERHEAD
+    def _make_room(self, asking: CacheTable, more_bytes: int) -> bool:
+        """May this table grow by so much? A table that holds less than its share may, and the
+        largest one gives way; any other has to reuse its own slots."""
+        with self._lock:
+            tables = list(self._tables.values())
+            free = self.size_bytes - sum(table.used_bytes for table in tables)
+            if more_bytes <= free:
+                return True
+            largest = max(tables, key=lambda table: table.used_bytes)
+            share = self.size_bytes // len(tables)
+            if largest is asking or asking.used_bytes + more_bytes > share:
+                return False
+            largest.give_way()
+            return more_bytes <= self.size_bytes - sum(table.used_bytes for table in tables)
 
 
 class ScopedCache:
-    """One component's view of the cache."""
+    """One component's way through the cache."""
 
-    def __init__(
-        self, cache: FeatureCache, entries: LRUCache[str, Entry], rule: CacheRule, read: FeatureRead
-    ) -> None:
-        self._cache = cache
-        self._entries = entries
-        self._ttl_s = rule.ttl_s
-        # Fixed length, so that scope and key can be put together without a separator.
-        self._prefix = hashlib.blake2b(rule.scope.encode(), digest_size=12).hexdigest()
-        self._read = read
-        self._record = _record_dtype(read)
+    def __init__(self, table: CacheTable, ttl_s: float, now: Callable[[], float]) -> None:
+        self._table = table
+        self._ttl_s = ttl_s
+        self._now = now
 
     async def fetch(
         self,
@@ -77,119 +83,55 @@ class ScopedCache:
         record: StepRecord | None,
     ) -> FeatureRows:
         """Answer from the cache, and ask the store only for what is not there."""
-        keys = self._keys(columns)
-        get = self._entries.get
-        found: list[Entry | None] = [get(key) for key in keys]
-        now = self._cache.now()
-        missing = [i for i, entry in enumerate(found) if entry is None]
-        if not missing:
-            entries = [entry for entry in found if entry is not None]
-            packed = self._joined(entries)
-            missing = np.flatnonzero(packed["expiry"] <= now).tolist()
-            if not missing:
-                if record is not None:
-                    record.cache_hits = len(keys)
-                return self._unpacked(packed, entries)
-        else:
-            missing = [i for i, entry in enumerate(found) if entry is None or _expiry(entry) <= now]
+        keys: Sequence[Hashable] = (
+            columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        )
+        hits, found = self._table.read(keys, self._now())
         if record is not None:
-            record.cache_hits = len(keys) - len(missing)
-        wanted = tuple([column[i] for i in missing] for column in columns)
-        fresh = self._packed(await prepared.fetch(wanted, deadline=deadline))
-        for i, entry in zip(missing, fresh, strict=True):
-            found[i] = entry
-            self._entries.insert(keys[i], entry)
-        entries = [entry for entry in found if entry is not None]
-        return self._unpacked(self._joined(entries), entries)
-
-    def _joined(self, entries: Sequence[Entry]) -> Array:
-        return np.frombuffer(b"".join([entry[0] for entry in entries]), dtype=self._record)
-
-    def _keys(self, columns: KeyColumns) -> list[str]:
-        prefix = self._prefix
-        if len(columns) == 1:
-            return [prefix + key for key in columns[0]]
-        return [
-            prefix + "".join([f"{len(part)}:{part}" for part in parts])
-            for parts in zip(*columns, strict=True)
-        ]
-
-    def _packed(self, rows: FeatureRows) -> list[Entry]:
-        count = len(rows.groups[0].runs[0])
-        packed = np.zeros(count, dtype=self._record)
-        packed["expiry"] = self._cache.now() + self._ttl_s
-        texts: list[list[Any]] = []
-        for g, group in enumerate(rows.groups):
-            if group.states is not None:
-                packed["states"][:, g] = group.states
-            if group.written_ms is not None:
-                packed["written"][:, g] = group.written_ms
-            for r, run in enumerate(group.runs):
-                if run.dtype.hasobject:
-                    texts.append(run.tolist())
-                else:
-                    packed[f"run{g}.{r}"] = _raw(run)
-            for position, label in enumerate(_labels(self._read, g)):
-                if label in group.absent:
-                    packed[f"absent{g}"][:, position] = group.absent[label]
-        records: list[bytes] = packed.view(f"V{self._record.itemsize}").tolist()
-        by_key: Sequence[tuple[Any, ...]] = list(zip(*texts, strict=True)) or [()] * count
-        return list(zip(records, by_key, strict=True))
-
-    def _unpacked(self, packed: Array, entries: Sequence[Entry]) -> FeatureRows:
-        all_real = not packed["states"].any()
-        groups = []
-        text = 0
-        for g, group in enumerate(self._read.groups):
-            runs: list[Array] = []
-            for r, run in enumerate(group.runs):
-                if run.dtype.is_text:
-                    rows = np.empty((len(entries), sum(run.widths)), dtype=object)
-                    rows[:] = [entry[1][text] for entry in entries]
-                    runs.append(rows)
-                    text += 1
-                else:
-                    raw = packed[f"run{g}.{r}"]
-                    runs.append(raw if raw.dtype == run.dtype.numpy else raw.view(run.dtype.numpy))
-            absent = packed[f"absent{g}"]
-            groups.append(
-                GroupRows(
-                    runs=tuple(runs),
-                    states=None if all_real else packed["states"][:, g],
-                    absent={
-                        label: absent[:, position]
-                        for position, label in enumerate(_labels(self._read, g))
-                    }
-                    if absent.any()
-                    else {},
-                    written_ms=packed["written"][:, g],
-                )
-            )
-        return FeatureRows(tuple(groups))
+            record.cache_hits = len(keys) if hits is None else len(hits)
+        if hits is None and found is not None:
+            return found
+        missing = np.ones(len(keys), dtype=bool)
+        if hits is not None:
+            missing[hits] = False
+        positions = np.flatnonzero(missing).tolist()
+        wanted = tuple([column[i] for i in positions] for column in columns)
+        fresh = await prepared.fetch(wanted, deadline=deadline)
+        self._table.write([keys[i] for i in positions], fresh, self._now() + self._ttl_s)
+        return fresh if found is None else _interleaved(found, fresh, missing)
 
 
-def _expiry(entry: Entry) -> float:
-    at: float = unpack_from("<d", entry[0])[0]
-    return at
+def _interleaved(hits: FeatureRows, fresh: FeatureRows, missing: Array) -> FeatureRows:
+    """Cached and fetched rows in the order of their keys."""
+    return FeatureRows(
+        tuple(
+            _one_group(old, new, missing)
+            for old, new in zip(hits.groups, fresh.groups, strict=True)
+        )
+    )
 
 
-def _labels(read: FeatureRead, group: int) -> list[str]:
-    return [label for run in read.groups[group].runs for label in run.features]
+def _one_group(old: GroupRows, new: GroupRows, missing: Array) -> GroupRows:
+    count = len(missing)
 
+    def merged(cached: Array | None, fetched: Array | None, like: Array) -> Array:
+        whole = np.zeros((count, *like.shape[1:]), dtype=like.dtype)
+        if cached is not None:
+            whole[~missing] = cached
+        if fetched is not None:
+            whole[missing] = fetched
+        return whole
 
-def _raw(values: Array) -> Array:
-    """float8 has no place in a structured array, its bytes do."""
-    return values if values.dtype.kind != "V" and values.dtype.isbuiltin == 1 else values.view("u1")
-
-
-def _record_dtype(read: FeatureRead) -> np.dtype[Any]:
-    fields: list[Any] = [("expiry", "<f8"), ("written", "<i8", (len(read.groups),))]
-    for g, group in enumerate(read.groups):
-        for r, run in enumerate(group.runs):
-            if not run.dtype.is_text:
-                kind = run.dtype.numpy
-                stored = kind if kind.isbuiltin == 1 else np.dtype("u1")
-                fields.append((f"run{g}.{r}", stored, (sum(run.widths),)))
-    fields.append(("states", "u1", (len(read.groups),)))
-    fields += [(f"absent{g}", "?", (len(_labels(read, g)),)) for g in range(len(read.groups))]
-    return np.dtype(fields)
+    states = None
+    if old.states is not None or new.states is not None:
+        states = merged(old.states, new.states, np.zeros(0, np.uint8))
+    labels = {*old.absent, *new.absent}
+    return GroupRows(
+        runs=tuple(merged(a, b, b) for a, b in zip(old.runs, new.runs, strict=True)),
+        states=states,
+        absent={
+            label: merged(old.absent.get(label), new.absent.get(label), np.zeros(0, np.bool_))
+            for label in labels
+        },
+        written_ms=merged(old.written_ms, new.written_ms, np.zeros(0, np.int64)),
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from inferflow.components.cache import FeatureCache
+from inferflow.components.cache import FeatureCache, ScopedCache
 from inferflow.components.init import requested_values, text_block
 from inferflow.components.keys import KeyBatch, key_batch
 from inferflow.engine.binding import Origin
@@ -16,7 +18,7 @@ from inferflow.engine.ports import (
     PreparedRead,
     ReadState,
 )
-from inferflow.engine.recording import StepRecord
+from inferflow.engine.recording import ReadRecord, StepRecord
 from inferflow.engine.run import Run
 from inferflow.errors import InvalidRequest
 from inferflow.plan.plan import Column, FeatureStep, RequestColumn
@@ -29,7 +31,9 @@ class FeatureComponent:
         self.step = step
         self.is_local = reader.is_local
         self._prepared: PreparedRead | None = reader.prepare(step.read) if step.read else None
-        self._cache = cache.scoped(step.cache, step.read) if cache and step.cache else None
+        self._cache: ScopedCache | None = None
+        if cache is not None and step.cache is not None and step.read is not None:
+            self._cache = cache.scoped(step.cache, step.read)
 
     async def run(self, run: Run) -> None:
         step = self.step
@@ -39,6 +43,7 @@ class FeatureComponent:
         record = run.record(step)
         if record is not None:
             record.rows, record.unique_keys = run.matrix.rows, keys.count
+            record.read = ReadRecord(keys.columns, keys.inverse, keys.unusable)
         if self._prepared is None:
             return
         if keys.count == 0:
@@ -48,7 +53,9 @@ class FeatureComponent:
                 self.leave_blank(run)
             return
         rows = await self._fetch(keys, run, record)
-        self._put(rows, keys, run, record)
+        if record is not None and record.read is not None:
+            record.read.written_ms = tuple(group.written_ms for group in rows.groups)
+        self._put(rows, keys, run)
 
     async def _fetch(self, keys: KeyBatch, run: Run, record: StepRecord | None) -> FeatureRows:
         assert self._prepared is not None
@@ -64,28 +71,42 @@ class FeatureComponent:
             parts.append(await self._prepared.fetch(batch, deadline=deadline))
         return joined(parts)
 
-    def _put(self, rows: FeatureRows, keys: KeyBatch, run: Run, record: StepRecord | None) -> None:
-        step = self.step
-        pins = run.binding.pins.get(step.name, ())
+    def _put(self, rows: FeatureRows, keys: KeyBatch, run: Run) -> None:
+        step, matrix, inverse = self.step, run.matrix, keys.inverse
+        pins = run.binding.pins.get(step.name)
         for g, group in enumerate(rows.groups):
-            states = group.states
-            if record is not None and states is not None:
-                record.defaults += int(np.count_nonzero(spread(states, keys.inverse)))
-            for r, block in enumerate(step.blocks[g]):
-                values = self._with_config_defaults(group, g, r)
-                values = spread(values, keys.inverse)
-                run_states = None if states is None else spread(states, keys.inverse)
-                if keys.unusable is not None:
-                    values, run_states = self._without_keys(values, run_states, keys, g, r)
-                pinned = [pin for pin in pins if pin[0].block == block]
-                if pinned:
-                    values = self._with_pins(values, pinned, run)
-                blank = keys.unusable if step.on_error == "skip" else None
-                run.matrix.put(block, values, invalid=blank, states=run_states)
-            for column in step.writes:
-                label = column.name.rpartition(":")[2]
-                if group.absent and column.block in step.blocks[g] and label in group.absent:
-                    run.matrix.mark_absent(column, spread(group.absent[label], keys.inverse))
+            states = None if group.states is None else spread(group.states, inverse)
+            if group.absent or keys.unusable is not None or pins is not None or step.fills:
+                self._put_marked(g, group, states, keys, run, pins or ())
+                continue
+            for block, values in zip(step.blocks[g], group.runs, strict=True):
+                matrix.put(block, spread(values, inverse), states=states)
+
+    def _put_marked(
+        self,
+        g: int,
+        group: GroupRows,
+        states: Array | None,
+        keys: KeyBatch,
+        run: Run,
+        pins: Sequence[tuple[Column, Origin]],
+    ) -> None:
+        """A group with rows that are not simply what the store holds."""
+        step, inverse = self.step, keys.inverse
+        for r, block in enumerate(step.blocks[g]):
+            values = spread(self._with_config_defaults(group, g, r), inverse)
+            run_states = states
+            if keys.unusable is not None:
+                values, run_states = self._without_keys(values, states, keys, g, r)
+            pinned = [pin for pin in pins if pin[0].block == block]
+            if pinned:
+                values = self._with_pins(values, pinned, run)
+            blank = keys.unusable if step.on_error != "default" else None
+            run.matrix.put(block, values, invalid=blank, states=run_states)
+        for column in step.writes:
+            absent = group.absent.get(column.name.rpartition(":")[2])
+            if absent is not None and column.block in step.blocks[g]:
+                run.matrix.mark_absent(column, spread(absent, inverse))
 
     def _with_config_defaults(self, group: GroupRows, g: int, r: int) -> Array:
         """The store's rows, with the config's own defaults where they have nothing real."""

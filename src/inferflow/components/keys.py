@@ -34,7 +34,9 @@ class KeyBatch:
 def key_batch(keys: Sequence[KeySource], matrix: Matrix) -> KeyBatch:
     """The distinct keys of a step's rows."""
     parts = [matrix.column(key.column) for key in keys]
-    unusable = merged([_without_value(key.column, matrix) for key in keys], matrix.rows)
+    unusable = None
+    if matrix.has_gaps:
+        unusable = merged([_without_value(key.column, matrix) for key in keys], matrix.rows)
     if all(len(part) == 1 for part in parts):
         return _one_for_all(parts, unusable, matrix.rows)
     if unusable is not None:
@@ -58,32 +60,46 @@ def _one_for_all(parts: Sequence[Array], unusable: Array | None, rows: int) -> K
 
 def _of_rows(parts: Sequence[Array]) -> KeyBatch:
     # Parts that are the same for all rows tell no keys apart, so they are left out of the search.
-    varying = [part.tolist() for part in parts if len(part) > 1]
-    rows: Sequence[Any] = varying[0] if len(varying) == 1 else list(zip(*varying, strict=True))
-    first: dict[Any, int] = {}
-    inverse = [first.setdefault(key, len(first)) for key in rows]
-    distinct = list(first)
-    columns = distinct if len(varying) == 1 else list(zip(*distinct, strict=True))
-    taken = iter([columns] if len(varying) == 1 else columns)
+    varying = [part for part in parts if len(part) > 1]
+    distinct, inverse = _distinct(varying)
+    count = len(distinct[0])
+    taken = iter(distinct)
     texts = tuple(
-        _texts(next(taken), part.dtype)
-        if len(part) > 1
-        else [canonical_key(part[0])] * len(distinct)
-        for part in parts
+        _texts(next(taken)) if len(part) > 1 else [canonical_key(part[0])] * count for part in parts
     )
-    same = len(distinct) == len(rows)
-    return KeyBatch(texts, len(distinct), None if same else np.array(inverse, dtype=np.intp))
+    return KeyBatch(texts, count, inverse)
 
 
-def _texts(values: Sequence[Any], dtype: np.dtype[Any]) -> list[str]:
-    if dtype.kind in "iu":
-        return list(map(str, values))
-    if dtype.kind == "O":
-        if all(type(value) is str for value in values) and "" not in values:
-            return list(values)
-        return canonical_keys(values)
-    # The shortest text of a float depends on its width, so the width must be given back.
-    return canonical_keys(np.array(values, dtype=dtype))
+def _distinct(varying: Sequence[Array]) -> tuple[list[Array], Array | None]:
+    """Each distinct combination once, and row → combination (None when all rows differ)."""
+    if len(varying) == 1 and varying[0].dtype.kind in "iu":
+        found, inverse = np.unique(varying[0], return_inverse=True)
+        return [found], inverse
+    rows: list[Any] = (
+        varying[0].tolist()
+        if len(varying) == 1
+        else list(zip(*[part.tolist() for part in varying], strict=True))
+    )
+    if len(set(rows)) == len(rows):
+        return list(varying), None
+    first: dict[Any, int] = {}
+    inverse = np.array([first.setdefault(key, len(first)) for key in rows], dtype=np.intp)
+    chosen = np.empty(len(first), dtype=np.intp)
+    chosen[inverse[::-1]] = np.arange(len(rows))[::-1]
+    return [part[chosen] for part in varying], inverse
+
+
+def _texts(values: Array) -> list[str]:
+    if values.dtype.kind in "iu":
+        return list(map(str, values.tolist()))
+    if values.dtype.kind == "O":
+        listed: list[str] = values.tolist()
+        try:
+            "".join(listed)  # the quickest way to see that all of them are text
+        except TypeError:
+            return canonical_keys(listed)
+        return canonical_keys(listed) if "" in listed else listed
+    return canonical_keys(values)
 
 
 def _of_usable_rows(parts: Sequence[Array], unusable: Array, rows: int) -> KeyBatch:

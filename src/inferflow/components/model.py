@@ -169,27 +169,24 @@ def tensor_of(plan: TensorPlan, matrix: Matrix, rows: Array | None) -> Array:
     count = matrix.rows if rows is None else len(rows)
     tensor = np.empty((count, plan.width), dtype=plan.dtype.numpy)
     for piece in plan.pieces:
-        values = matrix.block(piece.block)
-        values = values[:, piece.start : piece.stop]
+        values = matrix.block(piece.block)[:, piece.start : piece.stop]
         if rows is not None and len(values) > 1:
             values = values[rows]
         if piece.via is not None:
             values = through(values, piece.via, plan.name)
-        place(values, plan, tensor, piece.at)
+        if values.dtype == tensor.dtype:
+            tensor[:, piece.at : piece.at + piece.stop - piece.start] = values
+        else:
+            place(values, plan, tensor, piece.at)
     return tensor
 
 
 def place(values: Array, plan: TensorPlan, tensor: Array, at: int) -> None:
     """Put values into a stretch of a tensor, converted by the one cast table."""
-    stretch = tensor[..., at : at + values.shape[-1]]
-    if values.dtype == tensor.dtype:
-        stretch[...] = values
-        return
     own = dtype_of(values).element
-    if is_plain(own, plan.dtype):
-        stretch[...] = values
-    else:
-        stretch[...] = through(values, plan.dtype, plan.name)
+    if own is not plan.dtype and not is_plain(own, plan.dtype):
+        values = through(values, plan.dtype, plan.name)
+    tensor[..., at : at + values.shape[-1]] = values
 
 
 def as_scores(plan: OutputPlan, output: Array, run: Run, model: str) -> Array:

@@ -168,21 +168,24 @@ def _slate_origin(requested: RequestColumn, names: _Names) -> Origin | None:
     """Slate-level values first; context values hold for a slate as well as for a target."""
     if requested.slate is None or not names.grouping:
         return None
-    name = requested.name
-    for candidate in (name, name.removeprefix(CONTEXT), name.rpartition(":")[2]):
+    for candidate, rule in _readings(requested.name):
         found = names.slate.get(candidate) or names.context.get(candidate)
         if found is not None:
-            return found
+            return _by(found, rule)
     return None
 
 
-def _value_origin(name: str, names: _Names) -> Origin | None:
-    bare = name.removeprefix(CONTEXT)
-    for candidate, rule in (
+def _readings(name: str) -> tuple[tuple[str, str], ...]:
+    """What the request may call a column, the best first, and the rule that says so."""
+    return (
         (name, "exact name"),
-        (bare, "name without context:"),
+        (name.removeprefix(CONTEXT), "name without context:"),
         (name.rpartition(":")[2], "last segment"),
-    ):
+    )
+
+
+def _value_origin(name: str, names: _Names) -> Origin | None:
+    for candidate, rule in _readings(name):
         found = names.values(candidate)
         if found is not None:
             return _by(found, rule)

@@ -81,6 +81,16 @@ class Matrix:
             return values
         return values[:, column.offset]
 
+    @property
+    def has_blanks(self) -> bool:
+        """True when any block has rows without a value."""
+        return bool(self._invalid)
+
+    @property
+    def has_gaps(self) -> bool:
+        """True when any block has rows that are blank, stand-ins or incomplete."""
+        return bool(self._invalid or self._states or self._absent)
+
     def invalid(self, index: int) -> Array | None:
         """Mask of rows without a value; None when all have one."""
         return self._invalid.get(index)

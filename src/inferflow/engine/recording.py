@@ -10,8 +10,31 @@ import time
 from dataclasses import dataclass, field
 
 from inferflow.engine.binding import Binding
-from inferflow.engine.matrix import Matrix
+from inferflow.engine.matrix import Array, Matrix
+from inferflow.engine.ports import KeyColumns
 from inferflow.plan.plan import Plan
+
+
+@dataclass(slots=True)
+class ReadRecord:
+    """The keys a feature step asked for, and the age of what it got."""
+
+    keys: KeyColumns
+    """Distinct keys, one sequence per part."""
+    key_of_row: Array | None
+    """row → key; None when row i is key i, or one key stands for all rows."""
+    unusable: Array | None
+    """Rows that had no key to ask with."""
+    written_ms: tuple[Array | None, ...] = ()
+    """Per group, when the row of each key was written; empty when nothing was read."""
+
+    def position(self, row: int) -> int | None:
+        """Which of the keys a row asked with; None when it had none."""
+        if self.unusable is not None and self.unusable[row]:
+            return None
+        if self.key_of_row is not None:
+            return int(self.key_of_row[row])
+        return row if len(self.keys[0]) > 1 else 0
 
 
 @dataclass(slots=True)
@@ -24,8 +47,8 @@ class StepRecord:
     rows: int = 0
     unique_keys: int | None = None
     cache_hits: int | None = None
-    defaults: int = 0
-    """Rows for which the store had no real value."""
+    read: ReadRecord | None = None
+    """What a feature step asked for. Where its values came from is in the matrix."""
     endpoint: str = ""
     version: str = ""
     batches: int = 0
@@ -42,6 +65,8 @@ class Recording:
     matrix: Matrix | None = None
     ids: tuple[str, ...] = ()
     began: float = field(default_factory=time.perf_counter)
+    at_ms: float = field(default_factory=lambda: time.time() * 1000)
+    """When that was, for ages: milliseconds since the epoch."""
     total_us: float = 0.0
     steps: dict[str, StepRecord] = field(default_factory=dict)
     arms: dict[str, str] = field(default_factory=dict)

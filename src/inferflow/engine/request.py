@@ -93,8 +93,7 @@ def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
     if not ids:
         raise InvalidRequest(field, "has no ids")
     limits.check("targets", len(ids), field)
-    plain = all(type(value) is str for value in ids) and "" not in ids and "".join(ids).isascii()
-    if not plain:
+    if not _are_plain_texts(ids):
         try:
             ids = canonical_keys(ids)
         except CastFailed as refused:
@@ -103,3 +102,11 @@ def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
         for position, value in enumerate(ids):
             limits.check("id_bytes", len(value.encode()), f"{field}[{position}]")
     return ids
+
+
+def _are_plain_texts(ids: Sequence[Any]) -> bool:
+    """The common case, seen without looking at each id: all text, none empty, all ASCII."""
+    try:
+        return "".join(ids).isascii() and "" not in ids
+    except TypeError:
+        return False

@@ -156,9 +156,9 @@ def _wanted_run(group: GroupInfo, run: RunRead) -> WantedRun:
 
 
 def _default(declared: FeatureInfo, run: RunRead) -> Array:
-    if declared.default is None:
-        return zero_elements(run.dtype, declared.dim)
     try:
         return cast(default_elements(declared), declared.dtype.vector, run.dtype.vector)
     except CastFailed as failed:
+        if declared.default is None:  # the empty text, which nobody meant to be read as a number
+            return zero_elements(run.dtype, declared.dim)
         raise CastFailed(f"the default of feature {declared.name!r}: {failed.what}") from None

@@ -124,7 +124,8 @@ class LayoutView:
         """As `results` for any rows, and per feature a mask of the rows that have no value for it.
 
         That is so when the layout lacks the feature, when the row was never given it, and when
-        the stored value has no form in the type wanted. All of these hold the default.
+        the stored value has no form in the type wanted. All of these hold the default. A feature
+        wanted in two types is marked when either lacks a value.
         """
         absent = {name: np.ones(len(rows), np.bool_) for name in self._lacking}
         try:
@@ -158,7 +159,8 @@ class LayoutView:
                 for at, values in _convertible(stored, piece.steps, np.arange(len(rows))):
                     out[at, wanted.columns] = values
                     gone[at] = False
-                absent[wanted.declared.name] = gone
+                name = wanted.declared.name
+                absent[name] = absent.get(name, gone) | gone
         return out
 
 

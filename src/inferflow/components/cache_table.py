@@ -1,0 +1,187 @@
+"""Cached rows of one component: arrays with a slot per key.
+
+All access is under one lock: a slot may be given to another key at any time, so a look-up and
+the copy it leads to must not be torn apart.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+
+from inferflow.engine.ports import Array, FeatureRows, GroupRows
+from inferflow.plan.query import FeatureRead
+
+FIRST_SLOTS = 256
+SLOT_OVERHEAD = 250
+"""Bytes of a slot beyond its arrays: the key's text and its place in the index, rounded up."""
+TEXT_OVERHEAD = 60
+
+
+class CacheTable:
+    def __init__(self, read: FeatureRead, may_grow: Callable[[CacheTable, int], bool]) -> None:
+        self._read = read
+        self._may_grow = may_grow
+        self._lock = threading.Lock()
+        self._index: dict[Hashable, int] = {}
+        self._keys: list[Hashable] = []
+        """Key of each used slot."""
+        self._next = 0
+        """The slot to be reused next, once all are used."""
+        self._capacity = 0
+        self._text_bytes = 0
+        groups = read.groups
+        self._expiry = np.zeros(0, np.float64)
+        self._states = np.zeros((0, len(groups)), np.uint8)
+        self._written = np.zeros((0, len(groups)), np.int64)
+        self._runs: list[list[Array]] = [
+            [np.zeros((0, sum(run.widths)), run.dtype.numpy) for run in group.runs]
+            for group in groups
+        ]
+        self._labels = [[name for run in group.runs for name in run.features] for group in groups]
+        self._absent: list[Array] = [np.zeros((0, len(names)), np.bool_) for names in self._labels]
+        self._ever_absent = False
+        self._slot_bytes: int = (
+            SLOT_OVERHEAD
+            + sum(array[:1].itemsize * array.shape[1] for array in self._arrays_2d())
+            + 8
+        )
+
+    def _arrays_2d(self) -> list[Array]:
+        runs = [run for group in self._runs for run in group]
+        return [self._states, self._written, *runs, *self._absent]
+
+    @property
+    def used_bytes(self) -> int:
+        return self._capacity * self._slot_bytes + self._text_bytes
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def read(self, keys: Sequence[Hashable], now: float) -> tuple[Array | None, FeatureRows | None]:
+        """Rows that are here and fresh, and at which positions of `keys`.
+
+        (None, rows) when all are; (positions, rows) when some; (empty, None) when none are.
+        """
+        with self._lock:
+            slots = list(map(self._index.get, keys))
+            if None not in slots:
+                where = np.array(slots, dtype=np.intp)
+                if self._expiry.take(where).min() > now:
+                    return None, self._taken(where)
+            found = [
+                (position, slot)
+                for position, slot in enumerate(slots)
+                if slot is not None and self._expiry[slot] > now
+            ]
+            if not found:
+                return np.empty(0, np.intp), None
+            positions, fresh = np.array(found, dtype=np.intp).T
+            return positions, self._taken(fresh)
+
+    def _taken(self, slots: Array) -> FeatureRows:
+        states = self._states.take(slots, axis=0)
+        is_real = not states.any()
+        groups = []
+        for g, runs in enumerate(self._runs):
+            absent: dict[str, Array] = {}
+            if self._ever_absent:
+                masks = self._absent[g].take(slots, axis=0)
+                absent = {
+                    name: masks[:, i] for i, name in enumerate(self._labels[g]) if masks[:, i].any()
+                }
+            groups.append(
+                GroupRows(
+                    tuple([run.take(slots, axis=0) for run in runs]),
+                    None if is_real else states[:, g],
+                    absent,
+                    self._written[:, g].take(slots),
+                )
+            )
+        return FeatureRows(tuple(groups))
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def write(self, keys: Sequence[Hashable], rows: FeatureRows, expiry: float) -> None:
+        """Keep rows; when there is no more room, in place of the oldest."""
+        self._reserve(len(keys))
+        with self._lock:
+            if self._capacity == 0:
+                return
+            keep = slice(max(0, len(keys) - self._capacity), None)
+            slots = np.array([self._slot_for(key) for key in keys[keep]], dtype=np.intp)
+            self._expiry[slots] = expiry
+            for g, group in enumerate(rows.groups):
+                self._states[slots, g] = 0 if group.states is None else group.states[keep]
+                self._written[slots, g] = 0 if group.written_ms is None else group.written_ms[keep]
+                for table, run in zip(self._runs[g], group.runs, strict=True):
+                    if run.dtype.hasobject:
+                        self._text_bytes += _text_bytes(run[keep]) - _text_bytes(table[slots])
+                    table[slots] = run[keep]
+                self._absent[g][slots] = False
+                for name, mask in group.absent.items():
+                    self._ever_absent = True
+                    self._absent[g][slots, self._labels[g].index(name)] = mask[keep]
+
+    def _slot_for(self, key: Hashable) -> int:
+        slot = self._index.get(key)
+        if slot is not None:
+            return slot
+        if len(self._keys) < self._capacity:
+            slot = len(self._keys)
+            self._keys.append(key)
+        else:
+            slot = self._next
+            self._next = (slot + 1) % self._capacity
+            del self._index[self._keys[slot]]
+            self._keys[slot] = key
+        self._index[key] = slot
+        return slot
+
+    def _reserve(self, more: int) -> None:
+        """Grow for so many new keys, as far as the cache allows it.
+
+        Permission is asked without holding the lock, because it may make another table give
+        way, and that one may be asking for the same.
+        """
+        needed = len(self._keys) + more
+        while self._capacity < needed:
+            grown = max(FIRST_SLOTS, self._capacity * 2)
+            while grown > self._capacity:
+                if self._may_grow(self, (grown - self._capacity) * self._slot_bytes):
+                    break
+                grown = self._capacity + (grown - self._capacity) // 2
+            if grown == self._capacity:
+                return
+            with self._lock:
+                if grown > self._capacity:
+                    self._resize(grown)
+
+    def _resize(self, capacity: int) -> None:
+        def resized(array: Array) -> Array:
+            whole = np.zeros((capacity, *array.shape[1:]), array.dtype)
+            kept = min(capacity, len(array))
+            whole[:kept] = array[:kept]
+            return whole
+
+        self._expiry = resized(self._expiry)
+        self._states, self._written = resized(self._states), resized(self._written)
+        self._runs = [[resized(run) for run in runs] for runs in self._runs]
+        self._absent = [resized(masks) for masks in self._absent]
+        self._capacity = capacity
+
+    def give_way(self) -> None:
+        """Drop everything, because another table needs the room more. It fills again."""
+        with self._lock:
+            self._index.clear()
+            self._keys.clear()
+            self._next = self._text_bytes = 0
+            self._resize(0)
+
+
+def _text_bytes(rows: Array) -> int:
+    return sum(len(text) + TEXT_OVERHEAD for text in rows.reshape(-1).tolist() if text)

@@ -1,0 +1,220 @@
+"""LMDB as several processes, full disks and sudden deaths meet it."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from inferflow.errors import InvalidInput, RowRejected, StoreFailed
+from inferflow.featurestore import FeatureStore, LmdbBackend, export_columns, parse_schema
+
+SMALL_MAP = 1 << 18
+WIDTH = 50
+SCHEMA = parse_schema(
+    {
+        "entities": {
+            "item": {
+                "keys": ["id"],
+                "groups": {
+                    "g": {
+                        "features": {
+                            "number": "INT64",
+                            "vector": {"dtype": "INT32Vector", "dim": WIDTH},
+                            "text": "String",
+                        }
+                    }
+                },
+            }
+        }
+    }
+)
+
+
+def rows_by_key(backend: LmdbBackend) -> dict[str, int]:
+    """The batch number of every row, after checking that no row mixes two of them."""
+    found = export_columns(FeatureStore(SCHEMA, backend), "item", "g")
+    for number, vector, text in zip(found["number"], found["vector"], found["text"], strict=True):
+        assert vector == [number] * WIDTH
+        assert text == str(number) * WIDTH
+    return dict(zip(found["id"], found["number"], strict=True))
+
+
+def test_sudden_death_never_loses_an_acknowledged_batch_nor_leaves_half_of_one(
+    tmp_path: Path, writer: Callable[..., object]
+) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")  # noqa: T201  # shown when the test fails
+    chance = random.Random(seed)
+    backend = LmdbBackend(tmp_path / "db", map_bytes=SMALL_MAP)
+    acknowledged: list[int] = []
+    first = 1
+    for _ in range(50):
+        process = writer(tmp_path / "db", map_bytes=SMALL_MAP, first=first, batches=10**6, rows=20)
+        seen = [int(process.stdout.readline()) for _ in range(chance.randint(1, 6))]
+        process.kill()  # in the middle of whatever it does next
+        seen += [int(line) for line in process.stdout if line.endswith("\n")]
+        assert process.wait() < 0
+        acknowledged += seen
+        rows = rows_by_key(backend)
+        (latest,) = {number for key, number in rows.items() if key.startswith("k")}
+        # The last batch may be there without its writer having lived to say so.
+        assert latest in (seen[-1], seen[-1] + 1)
+        assert all(rows[f"batch{number}"] == number for number in acknowledged)
+        first = latest + 1
+    backend.close()
+
+
+def test_another_process_sees_what_was_committed(
+    tmp_path: Path, writer: Callable[..., object]
+) -> None:
+    backend = LmdbBackend(tmp_path / "db", map_bytes=SMALL_MAP)
+    store = FeatureStore(SCHEMA, backend)
+    process = writer(tmp_path / "db", map_bytes=SMALL_MAP, first=1, batches=3, rows=2)
+    for line in process.stdout:
+        found = {value.feature: value.value for value in store.get("item", f"batch{int(line)}")}
+        assert found["number"] == int(line)
+    assert process.wait() == 0
+    backend.close()
+
+
+def test_a_map_that_another_process_has_grown_is_read_and_written(
+    tmp_path: Path, writer: Callable[..., object]
+) -> None:
+    backend = LmdbBackend(tmp_path / "db", map_bytes=SMALL_MAP)
+    store = FeatureStore(SCHEMA, backend)
+    assert writer(tmp_path / "db", map_bytes=SMALL_MAP, first=1, batches=1, rows=9000).wait() == 0
+    assert (tmp_path / "db" / "data.mdb").stat().st_size > 4 * SMALL_MAP
+    assert [value.value for value in store.get("item", "k8999")][0] == 1
+    assert writer(tmp_path / "db", map_bytes=SMALL_MAP, first=2, batches=1, rows=40000).wait() == 0
+    store.put("item", "g", [{"id": "mine", "number": 7}])
+    assert store.get("item", "mine")[0].value == 7
+    assert len(rows := [key for page in store.scan("item", "g") for key in page.keys[0]]) == 40003
+    assert "k39999" in rows
+    backend.close()
+
+
+def test_the_map_grows_while_other_threads_read(tmp_path: Path) -> None:
+    backend = LmdbBackend(tmp_path / "db", map_bytes=SMALL_MAP)
+    backend.replace([b"fixed"], [b"1"])
+    stop = threading.Event()
+    wrong: list[object] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            if backend.get_many([b"fixed"]) != [b"1"]:
+                wrong.append("lost")
+            wrong.extend(value for _, value in backend.scan(b"fixed") if value != b"1")
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for turn in range(8):
+        keys = [b"%d-%d" % (turn, row) for row in range(500)]
+        backend.replace(keys, [bytes(500)] * 500)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+    assert (tmp_path / "db" / "data.mdb").stat().st_size > 4 * SMALL_MAP
+    backend.close()
+
+
+def test_one_bad_write_does_not_take_others_in_its_commit_with_it(tmp_path: Path) -> None:
+    backend = LmdbBackend(tmp_path / "db")
+    go, inside = threading.Event(), threading.Event()
+    outcomes: dict[str, object] = {}
+
+    def hold(_: list[bytes | None]) -> list[bytes]:
+        inside.set()
+        go.wait()
+        return [b"first"]
+
+    def refuse(_: list[bytes | None]) -> list[bytes]:
+        raise RowRejected("test", 1, "no")
+
+    def run(name: str, change: Callable[[list[bytes | None]], list[bytes]]) -> None:
+        try:
+            backend.update([name.encode()], change)
+            outcomes[name] = "done"
+        except RowRejected as failed:
+            outcomes[name] = failed
+
+    leader = threading.Thread(target=run, args=("leader", hold))
+    leader.start()
+    inside.wait()
+    # These queue up while the leader holds its transaction, and share the next one.
+    others = [
+        threading.Thread(target=run, args=(name, refuse if name == "bad" else lambda _: [b"ok"]))
+        for name in ("good", "bad", "fine")
+    ]
+    for other in others:
+        other.start()
+    go.set()
+    for thread in (leader, *others):
+        thread.join()
+    assert isinstance(outcomes.pop("bad"), RowRejected)
+    assert set(outcomes.values()) == {"done"}
+    assert backend.get_many([b"leader", b"good", b"bad", b"fine"]) == [b"first", b"ok", None, b"ok"]
+    backend.close()
+
+
+def test_a_directory_is_opened_once_however_it_is_spelt(tmp_path: Path) -> None:
+    first = LmdbBackend(tmp_path / "db")
+    (tmp_path / "link").symlink_to(tmp_path / "db")
+    second = LmdbBackend(tmp_path / "link")
+    first.replace([b"a"], [b"1"])
+    first.close()
+    first.close()
+    assert second.get_many([b"a"]) == [b"1"]
+    second.close()
+    with pytest.raises(StoreFailed, match="closed"):
+        second.get_many([b"a"])
+    third = LmdbBackend(tmp_path / "db")
+    assert third.get_many([b"a"]) == [b"1"]
+    third.close()
+
+
+def test_a_full_disk_fails_the_write_and_keeps_what_was_there(disk: Callable[[str], Path]) -> None:
+    folder = disk("size=1m") / "db"
+    backend = LmdbBackend(folder)
+    backend.replace([b"before"], [b"1"])
+    keys = [b"%05d" % row for row in range(5000)]
+    with pytest.raises(StoreFailed, match=r"could not be written.*MB are free"):
+        backend.replace(keys, [bytes(500)] * 5000)
+    assert backend.get_many([b"before", keys[0], keys[-1]]) == [b"1", None, None]
+    backend.replace([b"after"], [b"2"])
+    assert backend.get_many([b"after"]) == [b"2"]
+    backend.close()
+
+
+def test_a_read_only_disk_is_refused_with_its_path(disk: Callable[[str], Path]) -> None:
+    folder = disk("size=1m")
+    LmdbBackend(folder / "db").close()
+    disk("remount,ro")
+    for name in ("db", "new"):
+        with pytest.raises(InvalidInput, match=str(folder / name)):
+            LmdbBackend(folder / name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_directory_is_refused_with_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "db"
+    folder.mkdir(mode=0o500)
+    with pytest.raises(InvalidInput, match=str(folder)):
+        LmdbBackend(folder)
+
+
+def test_a_path_that_cannot_be_a_store_is_refused_with_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "data.mdb").write_bytes(b"not a database" * 1000)
+    for path in (file, file / "below", tmp_path / "no" / "parent", damaged):
+        with pytest.raises(InvalidInput, match=str(path)):
+            LmdbBackend(path)

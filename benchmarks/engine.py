@@ -102,7 +102,7 @@ def main() -> None:
     arguments.add_argument("--json", type=Path, help="write the results to this file too")
     chosen = arguments.parse_args()
     results = []
-    for store, cached in (("lmdb", False), ("lmdb", True)):
+    for store, cached in (("lmdb", False), ("memory", False), ("lmdb", True)):
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / "project"
             write_project(folder, cached=cached)
@@ -110,8 +110,8 @@ def main() -> None:
                 load_data(flow, np.random.default_rng(1))
                 bare = bare_session(folder / "models" / "ranker" / "1" / "model.onnx")
                 name = f"{store} + warm cache" if cached else store
-                for rows, count in SIZES.items():
-                    count = max(10, count // 10) if chosen.quick else count
+                for rows, requests in SIZES.items():
+                    count = max(10, requests // 10) if chosen.quick else requests
                     results.append(measure(name, rows, count, flow, bare))
                     show(results[-1], header=rows == 1)
     if chosen.json:

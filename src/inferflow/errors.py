@@ -8,11 +8,16 @@
     │   ├── RowRejected               one row of an import, with its number
     │   └── ExpressionInvalid         an expression that does not parse or check
     ├── PlanRejected          CALLER  a config with problems; carries all of them
+    ├── GoldenFailed          CALLER  a config that does not give the answers its requests expect
+    ├── VersionConflict       CALLER  a push that expected another version than the one there is
     ├── NotFound              ABSENT  the named thing is not here
     ├── MissingExtra          CALLER  an optional dependency is not installed
     ├── StepFailed            (cause) one step of a request failed, and its policy is `fail`
     ├── DeadlinePassed        LATE    the time given was not enough
+    ├── Overloaded            BUSY    as many calls as allowed are under way
     ├── StoreFailed           OURS    the feature store could not answer or write
+    ├── ConfigStoreFailed     OURS    the config store could not be read or written
+    ├── ConfigStoreBusy       BUSY    another process is writing configs and takes long
     ├── ModelUnreadable       CALLER  a model file that cannot be loaded, and why
     ├── ModelFailed           OURS    a loaded model failed while running
     ├── ComputeFailed         CALLER  an expression met a value it has no answer for
@@ -123,6 +128,37 @@ class PlanRejected(InferflowError):
         self.problems = tuple(problems)
 
 
+class GoldenFailed(InferflowError):
+    """A config that compiles, but does not give the answers its golden requests expect."""
+
+    fault = Fault.CALLER
+
+    def __init__(self, config_id: str, differences: Sequence[Describable]) -> None:
+        listed = "".join(f"\n  {difference}" for difference in differences)
+        super().__init__(
+            f"config {config_id!r} fails {len(differences)} golden request(s), "
+            f"and was not pushed:{listed}"
+        )
+        self.config_id = config_id
+        self.differences = tuple(differences)
+
+
+class VersionConflict(InferflowError):
+    """Somebody else was first. The same push will never succeed: its author has to look at what
+    is there now, and decide. That is why the fault is the caller's, and not "busy"."""
+
+    fault = Fault.CALLER
+
+    def __init__(self, config_id: str, expected: str, actual: str) -> None:
+        super().__init__(
+            f"config {config_id!r}: expected {expected}, but there is {actual}; "
+            "look at the difference, then push with the version you have seen"
+        )
+        self.config_id = config_id
+        self.expected = expected
+        self.actual = actual
+
+
 class NotFound(InferflowError):
     """The named thing is not here. `nearest` is what may have been meant."""
 
@@ -170,8 +206,29 @@ class DeadlinePassed(InferflowError):
         self.budget_ms = budget_ms
 
 
+class Overloaded(InferflowError):
+    """As many calls as allowed are under way. The same call may be made again a little later."""
+
+    fault = Fault.BUSY
+
+    def __init__(self, limit: int, *, retry_after_ms: int) -> None:
+        super().__init__(f"all {limit} places are taken; try again in {retry_after_ms} ms")
+        self.limit = limit
+        self.retry_after_ms = retry_after_ms
+
+
 class StoreFailed(InferflowError):
     """The feature store could not answer or write. Nothing was half-applied."""
+
+
+class ConfigStoreFailed(InferflowError):
+    """The config store could not be read or written. No version was half-applied."""
+
+
+class ConfigStoreBusy(InferflowError):
+    """Another process is writing configs and takes long. Nothing was changed."""
+
+    fault = Fault.BUSY
 
 
 class ModelUnreadable(InferflowError):

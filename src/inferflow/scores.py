@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from inferflow.dtypes import DType
-from inferflow.errors import MissingExtra
+from inferflow.errors import InvalidInput, MissingExtra, NotFound
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -81,6 +81,8 @@ class Scores:
     members: Sequence[Sequence[int]] = ()
     """Target rows of each pair or slate."""
     config_version: str = ""
+    arm: str = ""
+    """The config that answered, when the id asked for stands for several."""
     recorder: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
     """Scores the same request again and explains it; set by whoever can."""
 
@@ -117,12 +119,18 @@ class Scores:
         name = by or self._score_name()
         if name is None:
             return list(range(len(self.ids)))
-        column = self.targets.columns[name]
+        column = self.targets.columns.get(name)
+        if column is None:
+            raise NotFound("column", name)
+        if column.dtype.is_text or column.values.ndim != 1:
+            raise InvalidInput(f"column {name!r} is {column.dtype.name}; targets rank by a number")
         worth = np.array(column.values, dtype=np.float64)
-        worth[np.isnan(worth)] = -np.inf
+        has_none = np.isnan(worth)
         if column.blank is not None:
-            worth[column.blank] = -np.inf
-        return [int(row) for row in np.argsort(-worth, kind="stable")]
+            has_none |= column.blank
+        worth[has_none] = 0.0
+        rows: list[int] = np.lexsort((-worth, has_none)).tolist()
+        return rows
 
     def _score_name(self) -> str | None:
         numeric = [
@@ -137,6 +145,7 @@ class Scores:
         answer: dict[str, Any] = {
             "model_config_id": self.config_id,
             "config_version": self.config_version,
+            **({"arm": self.arm} if self.arm else {}),
             "ids": list(self.ids),
             "columns": self.targets.to_dict(),
             "errors": list(self.targets.errors),
@@ -164,8 +173,13 @@ class Scores:
             import pyarrow as pa
         except ModuleNotFoundError as missing:
             raise MissingExtra("parquet", for_what="to_arrow()") from missing
+        columns = {name: _arrow(pa, column) for name, column in self.targets.columns.items()}
         return pa.table(
-            {"id": list(self.ids), **self.targets.to_dict(), "error": list(self.errors)}
+            {
+                "id": pa.array(list(self.ids), pa.string()),
+                **columns,
+                "error": pa.array(list(self.errors), pa.string()),
+            }
         )
 
     def explain(self) -> Any:
@@ -173,3 +187,14 @@ class Scores:
         if self.recorder is None:
             raise RuntimeError("these scores were not made by a flow in this process")
         return self.recorder()
+
+
+def _arrow(pa: Any, column: ScoreColumn) -> Any:
+    """A column in its own type, so that an answer of blanks has the schema of any other."""
+    kind = column.dtype.numpy
+    element = (
+        pa.string()
+        if column.dtype.is_text
+        else pa.from_numpy_dtype(kind if kind.isbuiltin == 1 else np.dtype(np.float32))
+    )
+    return pa.array(column.to_list(), pa.list_(element) if column.values.ndim == 2 else element)

@@ -354,6 +354,17 @@ def test_several_groups_and_types_come_from_one_fetch(store: FeatureStore) -> No
     assert found.runs[1].tolist() == [[1, 2, 9], [0, 0, -1]]
 
 
+def test_features_asked_for_in_schema_order_are_one_view_of_the_rows(store: FeatureStore) -> None:
+    keys = [str(number) for number in range(20)]
+    table = {"user_id": [1] * 20, "category_id": keys, "value": keys}
+    import_table(store, "affinity", "score", table)
+    group = GroupRead("score", (RunRead(FP32, ("value",), (1,)),))
+    read = store.prepare(FeatureRead("affinity", ("user_id", "category_id"), (group,)))
+    (rows,) = fetch(read, ["1"] * 20, keys).groups
+    assert rows.runs[0][:, 0].tolist() == list(range(20))
+    assert not rows.runs[0].flags.owndata
+
+
 def test_a_feature_asked_for_twice_is_given_twice(store: FeatureStore) -> None:
     store.put("product", "stock", [{"product_id": 1, "count": 4}])
     run = RunRead(INT32, ("count", "count"), (1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from inferflow.app.golden import expectation_from
@@ -85,15 +86,19 @@ def _settings(root: Path, findings: list[Finding]) -> Settings:
         return read_settings(root)
     except InvalidInput as wrong:
         findings.append(Finding(SETTINGS_FILE, Problem("file", str(wrong))))
-        return Settings()
+        return Settings.model_construct()
 
 
 def _compiled(
-    project: Project, settings: Settings, findings: list[Finding]
+    project: Project,
+    settings: Settings,
+    findings: list[Finding],
+    *,
+    beside: Collection[str] = (),
 ) -> dict[str, Compiled]:
     models = open_models(project, settings)
     try:
-        compiled = compile_project(project, settings, models)
+        compiled = compile_project(project, settings, models, beside=beside)
     finally:
         models.close()
     for config_id, result in compiled.items():
@@ -106,9 +111,9 @@ def _config_problems(path: Path, name: str, root: Path) -> list[Finding]:
     """Problems of one config file, and of what every config rests on."""
     project = read_project(root)
     findings = [f for f in project.findings if f.file in (SCHEMA_FILE, EXPRESSIONS_FILE)]
-    project.configs = {}
+    beside, project.configs = project.configs, {}
     read_config_file(path, name, project.configs, findings)
-    _compiled(project, _settings(root, findings), findings)
+    _compiled(project, _settings(root, findings), findings, beside=beside)
     return findings
 
 
@@ -151,9 +156,7 @@ def _without_prefix(text: str, path: Path) -> str:
 # --- requests -------------------------------------------------------------------------------
 
 
-def _request_problems(
-    project: Project, compiled: dict[str, Compiled], path: Path
-) -> list[Finding]:
+def _request_problems(project: Project, compiled: dict[str, Compiled], path: Path) -> list[Finding]:
     """Whether a sample request can be read, names a config, and brings what that config needs."""
     file = f"requests/{path.name}"
     try:

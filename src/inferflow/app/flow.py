@@ -10,33 +10,79 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inferflow.app.explain import Explanation, explain_plan, explain_recording
 from inferflow.app.project import Finding
 from inferflow.app.wiring import Embedded, open_embedded
+from inferflow.components.routing import pick
 from inferflow.engine.recording import Recording
 from inferflow.engine.request import ScoreRequest, request_from
+from inferflow.errors import DeadlinePassed, InvalidInput, StepFailed
 from inferflow.featurestore import FeatureStore
 from inferflow.scores import Scores
 
+if TYPE_CHECKING:
+    from inferflow.app.reload import Reloader
+    from inferflow.app.reload_status import ConfigStatus, Reload
+    from inferflow.app.watching import Watcher
 
-def open_flow(directory: str | Path = ".", *, settings: Mapping[str, Any] | None = None) -> Flow:
+
+def open_flow(
+    directory: str | Path = ".",
+    *,
+    settings: Mapping[str, Any] | None = None,
+    watch: bool = False,
+) -> Flow:
     """Open a project folder. Configs with problems are refused one by one, when they are used;
-    `validate()` lists every problem."""
-    return Flow(open_embedded(Path(directory), settings))
+    `validate()` lists every problem.
+
+    With `watch`, changes of the folder are taken up while it is open, each when it is good; a
+    config that is no good keeps its last good version, also the one of an earlier run.
+    """
+    if not watch:
+        return Flow(open_embedded(Path(directory), settings))
+    from inferflow.app.watching import Watcher, open_reloading
+
+    embedded, reloader = open_reloading(Path(directory), settings)
+    try:
+        watcher = Watcher(embedded.project.root, reloader.check_now)
+    except BaseException:
+        embedded.close()
+        raise
+    return Flow(embedded, reloader=reloader, watcher=watcher)
 
 
 class Flow:
     """A project, ready to score. Close it, or use it in a `with` block."""
 
-    def __init__(self, embedded: Embedded) -> None:
+    def __init__(
+        self,
+        embedded: Embedded,
+        *,
+        reloader: Reloader | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
         self._embedded = embedded
+        self._reloader = reloader
+        self._watcher = watcher
 
     @property
     def configs(self) -> tuple[str, ...]:
         """Ids that can be scored."""
-        return tuple(self._embedded.book.live)
+        return self._embedded.book.ids
+
+    def status(self) -> tuple[ConfigStatus, ...]:
+        """How each config of a watched project stands: its version, and what is wrong with it."""
+        if self._reloader is None:
+            raise InvalidInput("versions are known of a project opened with watch=True only")
+        return self._reloader.status()
+
+    def reload(self) -> Reload:
+        """Look for changes now, and not when the watcher does."""
+        if self._reloader is None:
+            raise InvalidInput("changes are taken up by a project opened with watch=True only")
+        return self._reloader.check_now()
 
     @property
     def features(self) -> FeatureStore:
@@ -128,8 +174,8 @@ class Flow:
         """Score a request, as an object or in its JSON form."""
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
-        scorer = self._embedded.book.get(request.config_id)
-        scores = scorer.score_now(request)
+        scorer, arm = pick(self._embedded.book, request)
+        scores = _named(scorer.score_now(request), request, arm)
         scores.recorder = partial(self._explained, request)
         return scores
 
@@ -137,14 +183,16 @@ class Flow:
         """Score a request and keep what happened on the way."""
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
-        scorer = self._embedded.book.get(request.config_id)
+        scorer, arm = pick(self._embedded.book, request)
         recording = scorer.new_recording()
-        return scorer.score_now(request, recording), recording
+        recording.arm = arm
+        return _named(scorer.score_now(request, recording), request, arm), recording
 
     def explain(
         self, config_id: str, request: ScoreRequest | Mapping[str, Any] | None = None
     ) -> Explanation:
-        """Without a request: the compiled plan. With one: what happened, per step and item."""
+        """Without a request: the compiled plan. With one: what happened, per step and item; when
+        the request failed, up to the step it failed at."""
         if request is None:
             return explain_plan(self._embedded.book.get(config_id).plan)
         if not isinstance(request, ScoreRequest):
@@ -152,10 +200,18 @@ class Flow:
         return self._explained(request)
 
     def _explained(self, request: ScoreRequest) -> Explanation:
-        scores, recording = self.record(request)
+        scorer, arm = pick(self._embedded.book, request)
+        recording = scorer.new_recording()
+        recording.arm = arm
+        try:
+            scores = _named(scorer.score_now(request, recording), request, arm)
+        except (StepFailed, DeadlinePassed) as failed:
+            return explain_recording(recording, failure=str(failed))
         return explain_recording(recording, scores)
 
     def close(self) -> None:
+        if self._watcher is not None:
+            self._watcher.close()
         self._embedded.close()
 
     def __enter__(self) -> Flow:
@@ -168,3 +224,10 @@ class Flow:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _named(scores: Scores, request: ScoreRequest, arm: str) -> Scores:
+    """An answer goes by the id that was asked for; which config gave it is the arm."""
+    if arm:
+        scores.config_id, scores.arm = request.config_id, arm
+    return scores

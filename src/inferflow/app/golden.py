@@ -59,6 +59,10 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def __str__(self) -> str:
+        more = f"; {self.mismatches} values differ" if self.mismatches > 1 else ""
+        return f"{self.outcome}: {self.request}: {self.why}{more}".rstrip(": ")
+
 
 def run_golden(root: Path, *, progress: Progress | None = None) -> list[Outcome]:
     """Run every golden request of a project, by file name."""
@@ -66,7 +70,12 @@ def run_golden(root: Path, *, progress: Progress | None = None) -> list[Outcome]
     if not files:
         return []
     with Flow(open_embedded(root, {"feature_backend": "memory"}, progress=progress)) as flow:
-        return [_run(flow, name, path) for name, path in files]
+        return run_requests(flow, files)
+
+
+def run_requests(flow: Flow, files: Sequence[tuple[str, Path]]) -> list[Outcome]:
+    """Score requests, given by name and file, and compare each with what it expects."""
+    return [_run(flow, name, path) for name, path in files]
 
 
 def _run(flow: Flow, name: str, path: Path) -> Outcome:
@@ -166,7 +175,7 @@ def _differences(got: Any, wanted: Any) -> Iterator[tuple[float, bool]]:
             apart = abs(got - wanted) / max(1.0, abs(wanted))
             yield (math.inf if math.isnan(apart) else apart), False
     else:
-        same = type(got) is type(wanted) and got == wanted
+        same = got == wanted and isinstance(got, bool) == isinstance(wanted, bool)
         yield (0.0 if same else math.inf), True
 
 

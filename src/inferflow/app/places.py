@@ -27,6 +27,11 @@ def feature_dir(root: Path, settings: Settings) -> Path:
     return data_dir(root, settings) / "features"
 
 
+def config_dir(root: Path, settings: Settings) -> Path:
+    """Where the history of configs is kept; the configs themselves are in the project."""
+    return data_dir(root, settings) / "configs"
+
+
 def _is_writable(folder: Path) -> bool:
     # Root may write anywhere, so a folder that is marked read-only is taken at its word.
     return bool(folder.stat().st_mode & stat.S_IWUSR) and os.access(folder, os.W_OK)

@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from inferflow.compute import ExpressionBook
+from inferflow.configstore.folder import SUFFIXES, read_file, read_folder
+from inferflow.configstore.versions import Document
 from inferflow.errors import InvalidInput, SchemaInvalid
 from inferflow.featurestore.schema import FeatureSchema, parse_schema
-from inferflow.plan.document import read_document
-from inferflow.plan.normalise import unwrap
+from inferflow.plan.document import parse_document
 from inferflow.plan.problems import Problem
 
-CONFIG_SUFFIXES = (".json", ".yaml", ".yml")
+CONFIG_SUFFIXES = tuple(SUFFIXES)
 DATA_SUFFIXES = (".parquet", ".csv")
 SCHEMA_FILE = "features/schema.yaml"
 EXPRESSIONS_FILE = "expressions.yaml"
@@ -48,6 +49,10 @@ class WrittenConfig:
     file: str
     content: Any
 
+    @classmethod
+    def of(cls, document: Document) -> WrittenConfig:
+        return cls(document.id, document.file, document.content)
+
 
 @dataclass(slots=True)
 class Project:
@@ -60,6 +65,17 @@ class Project:
     @property
     def models_dir(self) -> Path:
         return self.root / "models"
+
+    def require_schema(self) -> FeatureSchema:
+        """The schema, for those who cannot do without. Raises SchemaInvalid when it is broken."""
+        broken = [
+            f"{finding.problem.where}: {finding.problem.what}"
+            for finding in self.findings
+            if finding.file == SCHEMA_FILE and finding.problem.is_error
+        ]
+        if broken:
+            raise SchemaInvalid(SCHEMA_FILE, broken)
+        return self.schema
 
     def data_files(self) -> list[tuple[str, str, Path]]:
         """(entity, group, file) of every feature file, by name."""
@@ -86,25 +102,39 @@ def read_project(root: Path) -> Project:
     if not root.is_dir():
         raise InvalidInput(f"{root}: there is no such folder")
     findings: list[Finding] = []
+    schema = schema_of(source_text(root, SCHEMA_FILE, findings), findings)
+    expressions = expressions_of(source_text(root, EXPRESSIONS_FILE, findings), findings)
     return Project(
         root=root,
-        schema=_schema(root, findings),
-        expressions=_expressions(root, findings),
+        schema=NO_SCHEMA if schema is None else schema,
+        expressions=ExpressionBook({}) if expressions is None else expressions,
         configs=read_configs(root / "configs", findings),
         findings=findings,
     )
 
 
-def _schema(root: Path, findings: list[Finding]) -> FeatureSchema:
-    path = root / SCHEMA_FILE
-    if path.exists():
-        try:
-            return parse_schema(read_document(path))
-        except SchemaInvalid as invalid:
-            findings += [Finding(SCHEMA_FILE, _located(problem)) for problem in invalid.problems]
-        except InvalidInput as broken:
-            findings.append(Finding(SCHEMA_FILE, Problem("file", str(broken))))
-    return NO_SCHEMA
+def source_text(root: Path, name: str, findings: list[Finding]) -> str | None:
+    """What a file of the project says; None when it is not there or cannot be read."""
+    try:
+        return (root / name).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as unreadable:
+        findings.append(Finding(name, Problem("file", f"cannot be read: {unreadable}")))
+        return None
+
+
+def schema_of(text: str | None, findings: list[Finding]) -> FeatureSchema | None:
+    """The schema a text declares; None when there is something wrong with it."""
+    if text is None:
+        return NO_SCHEMA
+    try:
+        return parse_schema(parse_document(text, name=Path(SCHEMA_FILE).name, is_json=False))
+    except SchemaInvalid as invalid:
+        findings += [Finding(SCHEMA_FILE, _located(problem)) for problem in invalid.problems]
+    except InvalidInput as broken:
+        findings.append(Finding(SCHEMA_FILE, Problem("file", str(broken))))
+    return None
 
 
 def _located(problem: str) -> Problem:
@@ -112,53 +142,48 @@ def _located(problem: str) -> Problem:
     return Problem(where, what) if what else Problem("schema", problem)
 
 
-def _expressions(root: Path, findings: list[Finding]) -> ExpressionBook:
+def expressions_of(text: str | None, findings: list[Finding]) -> ExpressionBook | None:
+    """The expressions a text holds, each good or with its problem; None when it is no such
+    text at all."""
     name = EXPRESSIONS_FILE
-    path = root / name
-    sources: Mapping[Any, Any] = {}
-    if path.exists():
+    content: Any = None
+    if text is not None:
         try:
-            content = read_document(path)
+            content = parse_document(text, name=name, is_json=False)
         except InvalidInput as broken:
             findings.append(Finding(name, Problem("file", str(broken))))
-        else:
-            if isinstance(content, Mapping):
-                sources = content
-            elif content is not None:
-                findings.append(
-                    Finding(name, Problem("file", "an object of compute ids is wanted"))
-                )
-    book = ExpressionBook(sources)
-    findings += [
-        Finding(name, Problem(compute_id, wrong.what, wrong.hint))
+            return None
+    if content is not None and not isinstance(content, Mapping):
+        findings.append(Finding(name, Problem("file", "an object of compute ids is wanted")))
+        return None
+    book = ExpressionBook(content or {})
+    findings += expression_findings(book)
+    return book
+
+
+def expression_findings(book: ExpressionBook) -> list[Finding]:
+    return [
+        Finding(EXPRESSIONS_FILE, Problem(compute_id, wrong.what, wrong.hint))
         for compute_id, wrong in book.problems
     ]
-    return book
 
 
 def read_configs(folder: Path, findings: list[Finding]) -> dict[str, WrittenConfig]:
     """Every config of a folder by id."""
-    configs: dict[str, WrittenConfig] = {}
-    if folder.is_dir():
-        for path in sorted(folder.iterdir()):
-            if path.suffix in CONFIG_SUFFIXES:
-                read_config_file(path, f"configs/{path.name}", configs, findings)
-    return configs
+    found = read_folder(folder)
+    findings += [
+        Finding(each.file, Problem("file", each.what), each.id) for each in found.unreadable
+    ]
+    return {each.id: WrittenConfig.of(each) for each in found.documents.values()}
 
 
 def read_config_file(
     path: Path, name: str, configs: dict[str, WrittenConfig], findings: list[Finding]
 ) -> None:
+    """Add the configs of one file."""
     try:
-        found = unwrap(read_document(path), path.stem)
+        found = read_file(path, name)
     except InvalidInput as broken:
         findings.append(Finding(name, Problem("file", str(broken)), path.stem))
         return
-    for config_id, content in found.items():
-        if config_id in configs:
-            other = configs[config_id].file
-            findings.append(
-                Finding(name, Problem("file", f"{config_id!r} is also in {other}"), config_id)
-            )
-        else:
-            configs[config_id] = WrittenConfig(config_id, name, content)
+    configs.update({each.id: WrittenConfig.of(each) for each in found})

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from inferflow.app.serve_settings import ServeSettings
 from inferflow.engine.limits import Limits
 from inferflow.errors import InvalidInput
 from inferflow.plan.problems import closest_hint
@@ -75,6 +76,8 @@ class Settings(BaseSettings):
     )
     endpoints: dict[str, str] = {}
     """Endpoint as configs write it → endpoint to use here (`local:ranker@2`)."""
+    serve: ServeSettings = Field(default_factory=ServeSettings)
+    """Ports, deadlines and limits of a server."""
     service: ServiceConfig = ServiceDoc()
     """Service-level config: v2_logging_type, compression_enabled."""
 

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+DIGITS = 6
+"""Significant digits people are shown; programs get all of them as JSON."""
 SHOWN_ELEMENTS = 3
 """Elements of a vector that are shown in a cell; the rest is counted."""
 
@@ -18,32 +20,47 @@ def table(
 ) -> list[str]:
     """Lines of a table. A row that is one text is a heading across all columns.
 
-    Columns of numbers stand to the right. A column without a value in any row is left out.
+    Numbers stand to the right with their points in line. A column without any value is left out.
     """
-    cells = [row if isinstance(row, str) else [cell_text(cell) for cell in row] for row in rows]
-    kept = [
-        column
-        for column in range(len(headers))
-        if any(not isinstance(row, str) and row[column] for row in cells)
+    plain = [row for row in rows if not isinstance(row, str)]
+    columns = [
+        _Column(header, [row[place] for row in plain]) for place, header in enumerate(headers)
     ]
-    right = [_are_numbers([row[c] for row in rows if not isinstance(row, str)]) for c in kept]
-    texts = [[headers[column] for column in kept]]
-    texts += [[row[column] for column in kept] for row in cells if not isinstance(row, str)]
-    widths = [max(_width(row[i]) for row in texts) for i in range(len(kept))]
-    margin = " " * indent
-    body = iter([margin + _line(row, widths, right) for row in texts])
-    lines = [next(body), *(row if isinstance(row, str) else next(body) for row in cells)]
+    shown = [column for column in columns if any(column.texts)]
+    cells = zip(*(column.padded() for column in shown), strict=True)
+    body = iter([" " * indent + "  ".join(row) for row in cells])
+    heading = next(body, "")
+    lines = [heading, *(row if isinstance(row, str) else next(body) for row in rows)]
     return [line.rstrip() for line in lines]
 
 
+class _Column:
+    def __init__(self, header: str, values: Sequence[Any]) -> None:
+        present = [value for value in values if value not in (None, "")]
+        self._header = header
+        self._is_number = bool(present) and all(map(_is_number, present))
+        self.texts = (
+            _number_texts(values) if self._is_number else [cell_text(each) for each in values]
+        )
+
+    def padded(self) -> list[str]:
+        """The header and every cell, all of one width."""
+        lines = [self._header, *self.texts]
+        width = max(map(_width, lines))
+        gaps = [" " * (width - _width(text)) for text in lines]
+        if self._is_number:
+            return [gap + text for gap, text in zip(gaps, lines, strict=True)]
+        return [text + gap for gap, text in zip(gaps, lines, strict=True)]
+
+
 def cell_text(value: Any) -> str:
-    """A value as people read it: six digits, long vectors shortened, no control characters."""
+    """A value as people read it: few digits, long vectors shortened, no control characters."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.{DIGITS}g}"
     if isinstance(value, list | tuple):
         shown = ", ".join(cell_text(element) for element in value[:SHOWN_ELEMENTS])
         more = f", … {len(value)} in all" if len(value) > SHOWN_ELEMENTS else ""
@@ -66,12 +83,23 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    padded = []
-    for cell, width, at_right in zip(cells, widths, right, strict=True):
-        gap = " " * (width - _width(cell))
-        padded.append(gap + cell if at_right else cell + gap)
-    return "  ".join(padded)
+def _number_texts(values: Sequence[Any]) -> list[str]:
+    """With as many decimals as the largest needs, unless that would hide the smallest."""
+    floats = [abs(value) for value in values if isinstance(value, float)]
+    if not floats or not all(each == 0 or 1e-3 <= each < 10**DIGITS for each in floats):
+        return [cell_text(value) for value in values]
+    decimals = DIGITS - len(str(int(max(floats))))
+    texts = [f"{value:.{decimals}f}" if isinstance(value, float) else None for value in values]
+    spare = min(len(text) - len(text.rstrip("0")) for text in texts if text is not None)
+    cut = min(spare, decimals)
+    return [
+        cell_text(value) if text is None else text[: len(text) - cut].rstrip(".")
+        for value, text in zip(values, texts, strict=True)
+    ]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _width(text: str) -> int:
@@ -81,11 +109,4 @@ def _width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text
-    )
-
-
-def _are_numbers(values: Sequence[Any]) -> bool:
-    present = [value for value in values if value not in (None, "")]
-    return bool(present) and all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in present
     )

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from inferflow.app.catalog import ProjectCatalog
+from inferflow.app.livebook import open_book
 from inferflow.app.loading import Progress, load_features
 from inferflow.app.places import feature_dir
-from inferflow.app.project import SCHEMA_FILE, Finding, Project, read_project
+from inferflow.app.project import Finding, Project, read_project
 from inferflow.app.settings import Settings, read_settings
-from inferflow.components.assemble import Ports, assemble
+from inferflow.app.upkeep import Upkeep
+from inferflow.components.assemble import Ports
 from inferflow.components.cache import FeatureCache
-from inferflow.compute import EmbeddedCompute
+from inferflow.compute import EmbeddedCompute, ExpressionBook
+from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
-from inferflow.errors import InferflowError, InvalidInput, SchemaInvalid
+from inferflow.errors import InvalidInput
 from inferflow.featurestore import FeatureStore
 from inferflow.featurestore.backend import Backend
 from inferflow.plan.book import PlanBook
 from inferflow.plan.compiler import Compiled, compile_config
-from inferflow.plan.problems import Problem
+from inferflow.plan.split import arm_problems
 from inferflow.serving.runtime import EmbeddedModels, ModelRepository
 
 
@@ -35,42 +38,68 @@ class Embedded:
     models: EmbeddedModels
     book: PlanBook[Scorer]
     findings: list[Finding]
+    cache: FeatureCache
+    observer: Observer | None = None
+    upkeep: Upkeep | None = None
+
+    def ports(self, store: FeatureStore, expressions: ExpressionBook) -> Ports:
+        """What plans are put to work with, on this store and these expressions."""
+        return Ports(
+            features=store,
+            models=self.models,
+            compute=EmbeddedCompute(expressions),
+            cache=self.cache,
+        )
 
     def close(self) -> None:
+        if self.upkeep is not None:
+            self.upkeep.close()
         self.models.close()
         self.store.backend.close()
 
 
 def open_embedded(
-    root: Path, overrides: Mapping[str, Any] | None = None, *, progress: Progress | None = None
+    root: Path,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    project: Project | None = None,
+    progress: Progress | None = None,
+    observer: Observer | None = None,
 ) -> Embedded:
-    """Read a project, load its features, compile its configs."""
+    """Read a project (or take it as read), load its features, compile its configs."""
     settings = read_settings(root, overrides)
-    project = read_project(root)
+    project = project or read_project(root)
     store = open_store(project, settings, progress=progress)
     models = open_models(project, settings)
+    cache = FeatureCache(settings.cache_size_mb)
+    opened = Embedded(project, settings, store, models, PlanBook(), [], cache, observer)
     try:
-        findings = list(project.findings)
         compiled = compile_project(project, settings, models)
-        book = bring_live(compiled, project, settings, store, models, findings)
+        ports = opened.ports(store, project.expressions)
+        opened.book = open_book(compiled, ports, settings.limits, observer=observer)
+        opened.findings = findings_of(project, opened.book)
+        opened.upkeep = _upkeep(settings, models)
     except BaseException:
-        models.close()
-        store.backend.close()
+        opened.close()
         raise
-    return Embedded(project, settings, store, models, book, findings)
+    return opened
+
+
+def _upkeep(settings: Settings, models: EmbeddedModels) -> Upkeep | None:
+    """Looks for idle models twice per idle time, when there is one."""
+    idle_ms = settings.model_idle_unload
+    return None if idle_ms is None else Upkeep(models.unload_idle, max(0.05, idle_ms / 2000))
 
 
 def open_store(
     project: Project, settings: Settings, *, progress: Progress | None = None
 ) -> FeatureStore:
     """The project's feature store with its feature files loaded. The caller closes its backend."""
-    broken = [f.problem for f in project.findings if f.file == SCHEMA_FILE and f.problem.is_error]
-    if broken:  # nothing can be read or loaded by a schema that is not there
-        raise SchemaInvalid(SCHEMA_FILE, [f"{problem.where}: {problem.what}" for problem in broken])
+    schema = project.require_schema()
     backend = open_backend(project.root, settings)
     try:
-        store = FeatureStore(project.schema, backend)
-        state = _import_state(project.root, settings)
+        store = FeatureStore(schema, backend)
+        state = import_state(project.root, settings)
         load_features(project, store, state=state, progress=progress)
     except BaseException:
         backend.close()
@@ -104,7 +133,7 @@ def open_backend(root: Path, settings: Settings) -> Backend:
     return LmdbBackend(folder)
 
 
-def _import_state(root: Path, settings: Settings) -> Path | None:
+def import_state(root: Path, settings: Settings) -> Path | None:
     """Where loaded files are remembered; nowhere when the store forgets them too."""
     if settings.feature_backend == "memory":
         return None
@@ -112,43 +141,43 @@ def _import_state(root: Path, settings: Settings) -> Path | None:
 
 
 def compile_project(
-    project: Project, settings: Settings, models: EmbeddedModels
+    project: Project,
+    settings: Settings,
+    models: EmbeddedModels,
+    *,
+    beside: Collection[str] = (),
 ) -> dict[str, Compiled]:
+    """Every config of a project, compiled. `beside` are ids of configs that are elsewhere."""
     catalog = ProjectCatalog(project.schema, models, project.expressions, settings.endpoints)
-    return {
+    compiled = {
         config.id: compile_config(config.id, config.content, catalog)
         for config in project.configs.values()
     }
+    return check_arms(compiled, beside=beside)
 
 
-def bring_live(
-    compiled: Mapping[str, Compiled],
-    project: Project,
-    settings: Settings,
-    store: FeatureStore,
-    models: EmbeddedModels,
-    findings: list[Finding],
-) -> PlanBook[Scorer]:
-    """Put every good plan to work; a bad one is reported and touches no other."""
-    ports = Ports(
-        features=store,
-        models=models,
-        compute=EmbeddedCompute(project.expressions),
-        cache=FeatureCache(settings.cache_size_mb),
-    )
-    live: dict[str, Scorer] = {}
-    status = dict(compiled)
+def check_arms(
+    compiled: Mapping[str, Compiled], *, beside: Collection[str] = ()
+) -> dict[str, Compiled]:
+    """The same, where splits that name what is no config have a problem more."""
+    splits = {config_id for config_id, result in compiled.items() if result.split is not None}
+    configs = {*compiled, *beside}
+    checked = dict(compiled)
     for config_id, result in compiled.items():
-        file = project.configs[config_id].file
-        findings += [Finding(file, problem, config_id) for problem in result.problems]
-        if result.plan is None:
-            continue
-        try:
-            components = assemble(result.plan, ports)
-        except InferflowError as refused:
-            problem = Problem("plan", str(refused))
-            findings.append(Finding(file, problem, config_id))
-            status[config_id] = Compiled(config_id, None, (*result.problems, problem))
-            continue
-        live[config_id] = Scorer(result.plan, components, limits=settings.limits)
-    return PlanBook(live, status)
+        if result.split is not None:
+            more = arm_problems(result.split, configs, splits)
+            checked[config_id] = replace(result, problems=(*result.problems, *more))
+    return checked
+
+
+def findings_of(project: Project, book: PlanBook[Scorer]) -> list[Finding]:
+    """Everything worth saying about a project and its plans."""
+    return [
+        *project.findings,
+        *(
+            Finding(project.configs[config_id].file, problem, config_id)
+            for config_id, result in book.status.items()
+            if config_id in project.configs
+            for problem in result.problems
+        ),
+    ]

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from inferflow.components.cache_table import CacheTable
+from inferflow.components.read import failed_keys
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import Array, FeatureRows, GroupRows, KeyColumns, PreparedRead
 from inferflow.engine.recording import StepRecord
@@ -97,8 +98,30 @@ class ScopedCache:
         positions = np.flatnonzero(missing).tolist()
         wanted = tuple([column[i] for i in positions] for column in columns)
         fresh = await prepared.fetch(wanted, deadline=deadline)
-        self._table.write([keys[i] for i in positions], fresh, self._now() + self._ttl_s)
+        self._keep([keys[i] for i in positions], fresh)
         return fresh if found is None else _interleaved(found, fresh, missing)
+
+    def _keep(self, keys: Sequence[Hashable], rows: FeatureRows) -> None:
+        failed = failed_keys(rows)
+        if failed is not None:  # an error is not an answer
+            answered = np.flatnonzero(~failed)
+            keys, rows = [keys[i] for i in answered.tolist()], _only(rows, answered)
+        self._table.write(keys, rows, self._now() + self._ttl_s)
+
+
+def _only(rows: FeatureRows, keys: Array) -> FeatureRows:
+    """The rows of some of the keys."""
+    return FeatureRows(
+        tuple(
+            GroupRows(
+                tuple(run[keys] for run in group.runs),
+                None if group.states is None else group.states[keys],
+                {label: mask[keys] for label, mask in group.absent.items()},
+                None if group.written_ms is None else group.written_ms[keys],
+            )
+            for group in rows.groups
+        )
+    )
 
 
 def _interleaved(hits: FeatureRows, fresh: FeatureRows, missing: Array) -> FeatureRows:
@@ -107,7 +130,8 @@ def _interleaved(hits: FeatureRows, fresh: FeatureRows, missing: Array) -> Featu
         tuple(
             _one_group(old, new, missing)
             for old, new in zip(hits.groups, fresh.groups, strict=True)
-        )
+        ),
+        fresh.failure,
     )
 
 

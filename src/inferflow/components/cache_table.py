@@ -27,7 +27,9 @@ class CacheTable:
         self._lock = threading.Lock()
         self._index: dict[Hashable, int] = {}
         self._keys: list[Hashable] = []
-        """Key of each used slot."""
+        """Key of each slot that has ever been used."""
+        self._free: list[int] = []
+        """Slots among these that hold nothing at the moment."""
         self._next = 0
         """The slot to be reused next, once all are used."""
         self._capacity = 0
@@ -108,20 +110,29 @@ class CacheTable:
 
     def write(self, keys: Sequence[Hashable], rows: FeatureRows, expiry: float) -> None:
         """Keep rows; when there is no more room, in place of the oldest."""
-        self._reserve(len(keys))
+        if not keys:
+            return
+        texts = _bytes_of_texts(rows, len(keys))
+        self._reserve(len(keys), -(-int(texts.sum()) // len(keys)))
+        start = self._room_for(texts)
         with self._lock:
-            if self._capacity == 0:
+            keep = slice(max(start, len(keys) - self._capacity), None)
+            if not keys[keep]:
                 return
-            keep = slice(max(0, len(keys) - self._capacity), None)
             slots = np.array([self._slot_for(key) for key in keys[keep]], dtype=np.intp)
             self._expiry[slots] = expiry
             for g, group in enumerate(rows.groups):
                 self._states[slots, g] = 0 if group.states is None else group.states[keep]
                 self._written[slots, g] = 0 if group.written_ms is None else group.written_ms[keep]
                 for table, run in zip(self._runs[g], group.runs, strict=True):
-                    if run.dtype.hasobject:
-                        self._text_bytes += _text_bytes(run[keep]) - _text_bytes(table[slots])
+                    if not run.dtype.hasobject:
+                        table[slots] = run[keep]
+                        continue
+                    # A slot may be there twice, if a new key took it from another of these.
+                    held = np.unique(slots)
+                    self._text_bytes -= _text_bytes(table[held])
                     table[slots] = run[keep]
+                    self._text_bytes += _text_bytes(table[held])
                 self._absent[g][slots] = False
                 for name, mask in group.absent.items():
                     self._ever_absent = True
@@ -131,7 +142,10 @@ class CacheTable:
         slot = self._index.get(key)
         if slot is not None:
             return slot
-        if len(self._keys) < self._capacity:
+        if self._free:
+            slot = self._free.pop()
+            self._keys[slot] = key
+        elif len(self._keys) < self._capacity:
             slot = len(self._keys)
             self._keys.append(key)
         else:
@@ -142,17 +156,41 @@ class CacheTable:
         self._index[key] = slot
         return slot
 
-    def _reserve(self, more: int) -> None:
-        """Grow for so many new keys, as far as the cache allows it.
+    def _room_for(self, texts: Array) -> int:
+        """From which of the new rows on there is room for their texts, after the oldest rows of
+        this table have made some."""
+        more = int(texts.sum())
+        if more == 0 or self._may_grow(self, more):
+            return 0
+        with self._lock:
+            room = 0
+            while room < more and self._index:
+                room += self._forget_oldest()
+        return len(texts) - int(np.count_nonzero(np.cumsum(texts[::-1]) <= room))
+
+    def _forget_oldest(self) -> int:
+        """Drop the row that came first; returns the bytes of text that were in it."""
+        slot = self._index.pop(next(iter(self._index)))
+        self._free.append(slot)
+        freed = 0
+        for run in (run for runs in self._runs for run in runs if run.dtype.hasobject):
+            freed += _text_bytes(run[slot])
+            run[slot] = 0
+        self._text_bytes -= freed
+        return freed
+
+    def _reserve(self, more: int, text_bytes: int) -> None:
+        """Grow for so many new keys with so much text each, as far as the cache allows it.
 
         Permission is asked without holding the lock, because it may make another table give
         way, and that one may be asking for the same.
         """
-        needed = len(self._keys) + more
+        needed = len(self._index) + more
+        each = self._slot_bytes + text_bytes
         while self._capacity < needed:
             grown = max(FIRST_SLOTS, self._capacity * 2)
             while grown > self._capacity:
-                if self._may_grow(self, (grown - self._capacity) * self._slot_bytes):
+                if self._may_grow(self, (grown - self._capacity) * each):
                     break
                 grown = self._capacity + (grown - self._capacity) // 2
             if grown == self._capacity:
@@ -179,9 +217,18 @@ class CacheTable:
         with self._lock:
             self._index.clear()
             self._keys.clear()
+            self._free.clear()
             self._next = self._text_bytes = 0
             self._resize(0)
 
 
 def _text_bytes(rows: Array) -> int:
     return sum(len(text) + TEXT_OVERHEAD for text in rows.reshape(-1).tolist() if text)
+
+
+def _bytes_of_texts(rows: FeatureRows, count: int) -> Array:
+    """Bytes of text in the row of each key."""
+    texts = np.zeros(count, np.int64)
+    for run in (run for group in rows.groups for run in group.runs if run.dtype.hasobject):
+        texts += [_text_bytes(row) for row in run]
+    return texts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from inferflow.dtypes.casting import cast
 from inferflow.engine.matrix import Array, Matrix, merged
 from inferflow.engine.run import Run
 from inferflow.errors import CastFailed, ComputeFailed
-from inferflow.plan.plan import Column, Source, Space, Step
+from inferflow.plan.plan import Column, Space, Step
 from inferflow.plan.schema import NanPolicy
 
 
@@ -30,31 +29,23 @@ def through(values: Array, via: DType | None, name: str) -> Array:
         raise ComputeFailed(f"column {name!r}: {failed}") from failed
 
 
-def source_values(source: Source, column: Column, matrix: Matrix) -> Array:
-    return through(matrix.column(column), source.via, source.name)
-
-
 def blank_rows(columns: Sequence[Column], matrix: Matrix) -> Array | None:
     """Rows on which some input has no value; None when all have."""
     if not matrix.has_blanks:
         return None
-    return merged([matrix.invalid(column.block) for column in columns], matrix.rows)
+    return merged([matrix.blank(column) for column in columns], matrix.rows)
 
 
 def judge_numbers(
     values: Array, policy: NanPolicy, default: float, *, run: Run, step: Step, space: Space
 ) -> tuple[Array, Array | None]:
     """Apply a step's policy to values that are not finite. Returns values and blank rows."""
-    if values.dtype.kind != "f":
+    if values.dtype.kind not in "fV":  # float8 has a kind of its own
         return values, None
-    flat = values.reshape(-1)
-    # One product says that all are finite, in a fraction of the time of looking at each; very
-    # large values make it overflow (silently, unlike a sum), and are then looked at.
-    if isfinite(flat.dot(flat)):
+    finite = np.isfinite(values)
+    if finite.all():
         return values, None
-    odd = ~np.isfinite(values)
-    if not odd.any():
-        return values, None
+    odd = ~finite
     run.nans[step.name] = run.nans.get(step.name, 0) + int(odd.sum())
     record = run.record(step)
     if record is not None:

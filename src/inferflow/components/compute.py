@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import numpy as np
 
-from inferflow.components.columns import blank_rows, judge_numbers, source_values
+from inferflow.components.columns import blank_rows, judge_numbers, through
 from inferflow.components.model import scattered
+from inferflow.components.timed import timed
 from inferflow.dtypes import FP32, DType, dtype_of
 from inferflow.dtypes.casting import cast
-from inferflow.engine.matrix import Array
-from inferflow.engine.ports import ComputeRunner
+from inferflow.engine.matrix import Array, merged
+from inferflow.engine.ports import Computed, ComputeRunner
 from inferflow.engine.run import Run
 from inferflow.plan.plan import Column, ComputeStep
 
@@ -39,39 +42,42 @@ class ComputeComponent:
         columns = []
         for source in step.sources:
             assert source.target is not None
-            values = source_values(source, source.target, matrix)
-            columns.append(values if rows is None or len(values) == 1 else values[rows])
+            values = matrix.column(source.target)
+            if rows is not None and len(values) > 1:
+                values = values[rows]
+            columns.append(through(values, source.via, source.name))
         count = matrix.rows if rows is None else len(rows)
-        computed = await self._prepared.run(
-            columns, count, deadline=run.deadline.within(step.timeout_ms)
-        )
-        values = as_output(computed.values, self._output.dtype)
-        invalid = computed.invalid
+        computed = await self._evaluated(columns, count, run)
+        values = as_output(without_marked(computed), self._output.dtype)
+        marked = computed.invalid
         if rows is not None:
             values = scattered(values, rows, matrix.rows)
-            lost = np.ones(matrix.rows, dtype=bool)
-            lost[rows] = False if invalid is None else invalid
-            invalid = lost
-        if computed.invalid is not None and invalid is not None:
-            own = invalid if blank is None else invalid & ~blank
-            run.mark(step, own, computed.reason)
-        self._put(values, invalid, run)
-
-    def _put(self, values: Array, invalid: Array | None, run: Run) -> None:
-        step = self.step
-        # Rows that are blank already are not judged a second time.
-        judged = values if invalid is None else np.where(invalid[:, None], 0, values)
+            marked = None if marked is None else scattered(marked, rows, matrix.rows)
+        if marked is not None:
+            run.mark(step, marked, computed.reason)
         values, odd = judge_numbers(
-            judged, step.nan_policy, step.nan_default, run=run, step=step, space="target"
+            values, step.nan_policy, step.nan_default, run=run, step=step, space="target"
         )
-        blank = invalid if odd is None else odd if invalid is None else odd | invalid
-        run.matrix.put(self._output.block, values, invalid=blank)
+        matrix.put(self._output.block, values, invalid=merged([blank, marked, odd], matrix.rows))
+
+    def _evaluated(self, columns: list[Array], rows: int, run: Run) -> Awaitable[Computed]:
+        deadline = run.deadline.within(self.step.timeout_ms)
+        call = self._prepared.run(columns, rows, deadline=deadline)
+        return timed(call, run.record(self.step))
 
     def fill_defaults(self, run: Run) -> None:
-        stand_in(self._output, run, self.step.nan_default, blank=False)
+        self._stand_in(run, self._skipped(run))
 
     def leave_blank(self, run: Run) -> None:
-        stand_in(self._output, run, 0.0, blank=True)
+        self._stand_in(run, np.ones(run.matrix.count(self._output.space), dtype=bool))
+
+    def _skipped(self, run: Run) -> Array | None:
+        """Rows this step was never to compute, because they lack an input."""
+        return blank_rows(self.step.reads, run.matrix)
+
+    def _stand_in(self, run: Run, blank: Array | None) -> None:
+        row = as_output(np.array([self.step.nan_default]), self._output.dtype)
+        run.matrix.put(self._output.block, row, invalid=blank)
 
 
 def as_output(values: Array, dtype: DType | None) -> Array:
@@ -82,8 +88,8 @@ def as_output(values: Array, dtype: DType | None) -> Array:
     return cast(block, dtype_of(block), dtype.vector)
 
 
-def stand_in(column: Column, run: Run, value: float, *, blank: bool) -> None:
-    rows = run.matrix.rows if column.space == "target" else run.matrix.slates
-    assert column.dtype is not None
-    values = np.full((1, 1), value, dtype=np.float64).astype(column.dtype.numpy)
-    run.matrix.put(column.block, values, invalid=np.ones(rows, dtype=bool) if blank else None)
+def without_marked(computed: Computed) -> Array:
+    """Computed numbers, zero where there is none, so that a marked row is not judged again."""
+    if computed.invalid is None:
+        return computed.values
+    return np.where(computed.invalid, computed.values.dtype.type(0), computed.values)

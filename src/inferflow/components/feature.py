@@ -9,18 +9,19 @@ import numpy as np
 from inferflow.components.cache import FeatureCache, ScopedCache
 from inferflow.components.init import requested_values, text_block
 from inferflow.components.keys import KeyBatch, key_batch
+from inferflow.components.read import BatchedRead, failed_keys
 from inferflow.engine.binding import Origin
+from inferflow.engine.matrix import merged
 from inferflow.engine.ports import (
     Array,
     FeatureReader,
     FeatureRows,
     GroupRows,
-    PreparedRead,
     ReadState,
 )
 from inferflow.engine.recording import ReadRecord, StepRecord
 from inferflow.engine.run import Run
-from inferflow.errors import InvalidRequest
+from inferflow.errors import InvalidRequest, StoreFailed
 from inferflow.plan.plan import Column, FeatureStep, RequestColumn
 
 
@@ -30,7 +31,9 @@ class FeatureComponent:
     ) -> None:
         self.step = step
         self.is_local = reader.is_local
-        self._prepared: PreparedRead | None = reader.prepare(step.read) if step.read else None
+        self._read: BatchedRead | None = None
+        if step.read is not None:
+            self._read = BatchedRead(reader.prepare(step.read), step)
         self._cache: ScopedCache | None = None
         if cache is not None and step.cache is not None and step.read is not None:
             self._cache = cache.scoped(step.cache, step.read)
@@ -43,50 +46,63 @@ class FeatureComponent:
         record = run.record(step)
         if record is not None:
             record.rows, record.unique_keys = run.matrix.rows, keys.count
+        if record is not None and run.recording is not None:
             record.read = ReadRecord(keys.columns, keys.inverse, keys.unusable)
-        if self._prepared is None:
+        if self._read is None:
             return
+        if keys.unusable is not None and step.on_error != "default":
+            run.mark(step, keys.unusable, "there is no key to look up")
         if keys.count == 0:
-            if step.on_error == "default":
-                self.fill_defaults(run)
-            else:
-                self.leave_blank(run)
+            self._stand_in(run, ReadState.MISSING, blank=step.on_error != "default")
             return
-        rows = await self._fetch(keys, run, record)
+        rows = await self._fetch(self._read, keys, run, record)
         if record is not None and record.read is not None:
             record.read.written_ms = tuple(group.written_ms for group in rows.groups)
-        self._put(rows, keys, run)
+        failed = failed_keys(rows)
+        lost = None if failed is None else self._lost(failed, rows.failure, keys, run)
+        self._put(rows, keys, lost, run)
 
-    async def _fetch(self, keys: KeyBatch, run: Run, record: StepRecord | None) -> FeatureRows:
-        assert self._prepared is not None
+    async def _fetch(
+        self, read: BatchedRead, keys: KeyBatch, run: Run, record: StepRecord | None
+    ) -> FeatureRows:
         deadline = run.deadline.within(self.step.timeout_ms)
+        if record is not None:
+            read = read.timed(record)
         if self._cache is not None:
-            return await self._cache.fetch(self._prepared, keys.columns, deadline, record)
-        size = self.step.batch_size
-        if not size or keys.count <= size:
-            return await self._prepared.fetch(keys.columns, deadline=deadline)
-        parts = []
-        for start in range(0, keys.count, size):
-            batch = tuple(column[start : start + size] for column in keys.columns)
-            parts.append(await self._prepared.fetch(batch, deadline=deadline))
-        return joined(parts)
+            return await self._cache.fetch(read, keys.columns, deadline, record)
+        return await read.fetch(keys.columns, deadline=deadline)
 
-    def _put(self, rows: FeatureRows, keys: KeyBatch, run: Run) -> None:
+    def _lost(self, failed: Array, why: str, keys: KeyBatch, run: Run) -> Array:
+        """Rows whose key could not be asked for, marked."""
+        why = why or "the store could not be asked"
+        if failed.all() or self.step.on_error == "fail":
+            raise StoreFailed(why)
+        lost = spread(failed, keys.inverse)
+        if keys.unusable is not None:
+            lost = lost & ~keys.unusable
+        run.mark(self.step, lost, why)
+        return lost
+
+    def _put(self, rows: FeatureRows, keys: KeyBatch, lost: Array | None, run: Run) -> None:
         step, matrix, inverse = self.step, run.matrix, keys.inverse
+        blank = None
+        if step.on_error != "default":
+            blank = merged([keys.unusable, lost], matrix.rows)
         pins = run.binding.pins.get(step.name)
         for g, group in enumerate(rows.groups):
             states = None if group.states is None else spread(group.states, inverse)
             if group.absent or keys.unusable is not None or pins is not None or step.fills:
-                self._put_marked(g, group, states, keys, run, pins or ())
+                self._put_marked(g, group, states, blank, keys, run, pins or ())
                 continue
             for block, values in zip(step.blocks[g], group.runs, strict=True):
-                matrix.put(block, spread(values, inverse), states=states)
+                matrix.put(block, spread(values, inverse), invalid=blank, states=states)
 
     def _put_marked(
         self,
         g: int,
         group: GroupRows,
         states: Array | None,
+        blank: Array | None,
         keys: KeyBatch,
         run: Run,
         pins: Sequence[tuple[Column, Origin]],
@@ -98,10 +114,7 @@ class FeatureComponent:
             run_states = states
             if keys.unusable is not None:
                 values, run_states = self._without_keys(values, states, keys, g, r)
-            pinned = [pin for pin in pins if pin[0].block == block]
-            if pinned:
-                values = self._with_pins(values, pinned, run)
-            blank = keys.unusable if step.on_error != "default" else None
+            values = self._with_pins(values, block, pins, run)
             run.matrix.put(block, values, invalid=blank, states=run_states)
         for column in step.writes:
             absent = group.absent.get(column.name.rpartition(":")[2])
@@ -139,7 +152,13 @@ class FeatureComponent:
         states[keys.unusable] = ReadState.MISSING
         return values, states
 
-    def _with_pins(self, values: Array, pins: list[tuple[Column, Origin]], run: Run) -> Array:
+    def _with_pins(
+        self, values: Array, block: int, pins: Sequence[tuple[Column, Origin]], run: Run
+    ) -> Array:
+        """The values of a block, with what the request brings for features in it."""
+        pins = [pin for pin in pins if pin[0].block == block]
+        if not pins:
+            return values
         values = np.repeat(values, run.matrix.rows, axis=0) if len(values) == 1 else values.copy()
         for column, origin in pins:
             wanted = RequestColumn(
@@ -151,6 +170,7 @@ class FeatureComponent:
                     str(origin), f"{len(given)} value(s) for {len(values)} target(s)"
                 )
             values[:, column.offset : column.offset + (column.width or 1)] = given
+            run.matrix.pin(column)
         return values
 
     def _keep_keys(self, keys: KeyBatch, run: Run) -> None:
@@ -165,60 +185,33 @@ class FeatureComponent:
             run.matrix.put(step.id_column.block, block, invalid=keys.unusable)
 
     def fill_defaults(self, run: Run) -> None:
-        states = np.full(1, ReadState.FAILED, np.uint8)
-        self._stand_in(run, states, None)
+        self._stand_in(run, ReadState.FAILED, blank=False)
 
     def leave_blank(self, run: Run) -> None:
-        self._stand_in(run, None, np.ones(run.matrix.rows, dtype=bool))
+        self._stand_in(run, ReadState.FAILED, blank=True)
 
-    def _stand_in(self, run: Run, states: Array | None, invalid: Array | None) -> None:
+    def _stand_in(self, run: Run, state: ReadState, *, blank: bool) -> None:
+        """Fill what is not yet filled with defaults. What the request brings still wins."""
         step = self.step
+        pins = run.binding.pins.get(step.name, ())
+        states = np.full(1, state, np.uint8)
+        invalid = np.ones(run.matrix.rows, dtype=bool) if blank else None
         for g, blocks in enumerate(step.blocks):
             for r, block in enumerate(blocks):
                 if not run.matrix.is_filled(block):
                     row = np.asarray(step.defaults[g][r]).reshape(1, -1)
-                    run.matrix.put(block, row, invalid=invalid, states=states)
+                    values = self._with_pins(row, block, pins, run)
+                    run.matrix.put(block, values, invalid=invalid, states=states)
         kept = [column for _, column in step.kept_keys]
         for column in [*kept, *([step.id_column] if step.id_column else [])]:
             if not run.matrix.is_filled(column.block):
-                blank = np.ones(run.matrix.rows, dtype=bool)
-                run.matrix.put(column.block, text_block([""]), invalid=blank)
+                nowhere = np.ones(run.matrix.rows, dtype=bool)
+                run.matrix.put(column.block, text_block([""]), invalid=nowhere)
 
 
 def spread(values: Array, inverse: Array | None) -> Array:
     """Rows of keys as rows of targets."""
     return values if inverse is None else values.take(inverse, axis=0)
-
-
-def joined(parts: list[FeatureRows]) -> FeatureRows:
-    """Batches put back together in key order."""
-    groups = []
-    for same in zip(*(part.groups for part in parts), strict=True):
-        counts = [len(group.runs[0]) for group in same]
-        groups.append(
-            GroupRows(
-                runs=tuple(
-                    np.concatenate(runs) for runs in zip(*(g.runs for g in same), strict=True)
-                ),
-                states=_concatenated([group.states for group in same], counts, np.uint8),
-                absent={
-                    label: _filled([g.absent.get(label) for g in same], counts, np.bool_)
-                    for label in {label for group in same for label in group.absent}
-                },
-                written_ms=_concatenated([group.written_ms for group in same], counts, np.int64),
-            )
-        )
-    return FeatureRows(tuple(groups))
-
-
-def _concatenated(parts: list[Array | None], counts: list[int], kind: type) -> Array | None:
-    return None if all(part is None for part in parts) else _filled(parts, counts, kind)
-
-
-def _filled(parts: list[Array | None], counts: list[int], kind: type) -> Array:
-    return np.concatenate(
-        [np.zeros(n, kind) if part is None else part for part, n in zip(parts, counts, strict=True)]
-    )
 
 
 def join_key(parts: tuple[str, ...]) -> str:

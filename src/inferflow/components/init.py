@@ -40,8 +40,9 @@ class InitComponent:
                     str(origin), f"{len(values)} value(s) for {matrix.slates} {grouping}"
                 )
             matrix.put(requested.slate.block, values)
-        if run.recording is not None:
-            run.recording.steps[self.step.name].rows = matrix.rows
+        record = run.record(self.step)
+        if record is not None:
+            record.rows = matrix.rows
 
     def fill_defaults(self, run: Run) -> None:
         raise EngineFault(f"{run.plan.config_id!r}: the root step has nothing to fall back on")
@@ -52,7 +53,9 @@ class InitComponent:
 def requested_values(requested: RequestColumn, origin: Origin, run: Run) -> Array:
     """The part of the request an origin names, as a block of rows."""
     if origin.kind == "entity":
-        return text_block(run.entities[origin.name])
+        ids = text_block(run.entities[origin.name])
+        typed = requested.dtype is not None
+        return typed_block(ids, requested, str(origin), is_row=False) if typed else ids
     request = run.request
     if origin.kind == "inline":
         given, is_row = request.features[origin.entity][origin.name], False
@@ -75,12 +78,14 @@ def typed_block(given: Any, requested: RequestColumn, field: str, *, is_row: boo
     """Values as they came, in the type their readers declare. `is_row`: one value for all rows,
     so that a list is one vector and not one value per row."""
     values = as_array(given, field)
+    if values.ndim > (1 if is_row else 2):
+        raise InvalidRequest(field, f"values of {values.ndim} dimensions are too deep")
     if is_row or values.ndim == 0:
         values = values.reshape(1, -1)
     elif values.ndim == 1:
         values = values.reshape(-1, 1)
-    if values.ndim != 2:
-        raise InvalidRequest(field, f"values of {values.ndim} dimensions are too deep")
+    if values.shape[1] == 0:
+        raise InvalidRequest(field, "a value has no elements")
     try:
         own = STRING if values.dtype.kind == "O" else dtype_of(values[:, 0])
         wanted = requested.dtype
@@ -102,27 +107,37 @@ def typed_block(given: Any, requested: RequestColumn, field: str, *, is_row: boo
 
 def as_array(given: Any, field: str) -> Array:
     """Python values, lists or arrays as an array of one plain type."""
-    if isinstance(given, np.ndarray):
+    if isinstance(given, np.ndarray) and given.dtype.kind != "O":
         values = given
     else:
+        given = given.tolist() if isinstance(given, np.ndarray) else given
         try:
             values = np.asarray(given)
         except (ValueError, OverflowError) as ragged:
             raise InvalidRequest(field, "values must all have one shape") from ragged
-    if values.dtype.kind == "U":
+    if values.dtype.kind in "UOS":
         # Numbers beside text would have become text unnoticed; only all-text lists are text.
-        texts = np.asarray(given, dtype=object)
-        _refuse(
-            texts, field, lambda value: not isinstance(value, str), "text and numbers are mixed"
-        )
-        return texts
-    if values.dtype.kind == "O":
-        _refuse(values, field, lambda value: not isinstance(value, str), "is not a plain value")
-    return values
+        return _all_text(np.asarray(given, dtype=object), field)
+    return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
 
-def _refuse(values: Array, field: str, is_wrong: Any, what: str) -> None:
-    for position, value in enumerate(np.ravel(values)):
-        if is_wrong(value):
-            place = field if values.ndim == 0 else f"{field}[{position}]"
-            raise InvalidRequest(place, f"{value!r}: {what}")
+def _all_text(values: Array, field: str) -> Array:
+    """The values, if every one is text; else the first one that made them no plain column."""
+    flat: list[Any] = values.reshape(-1).tolist()
+    if all(isinstance(value, str) for value in flat):
+        return values
+    odd = next((i for i, v in enumerate(flat) if not isinstance(v, str | int | float)), None)
+    what = "is not a plain value"
+    if odd is None:
+        odd = next((i for i, v in enumerate(flat) if _is_too_large(v)), None)
+        what = "does not fit 64 bits"
+    if odd is None:
+        odd = next(i for i, v in enumerate(flat) if not isinstance(v, str))
+        what = "text and numbers are mixed"
+    row = odd * len(values) // len(flat) if values.ndim else None
+    place = field if row is None else f"{field}[{row}]"
+    raise InvalidRequest(place, f"{flat[odd]!r}: {what}")
+
+
+def _is_too_large(value: Any) -> bool:
+    return isinstance(value, int) and not -(2**63) <= value < 2**64

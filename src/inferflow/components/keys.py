@@ -15,7 +15,7 @@ import numpy as np
 from inferflow.dtypes.keytext import canonical_key, canonical_keys
 from inferflow.engine.matrix import Matrix, merged
 from inferflow.engine.ports import Array, KeyColumns, ReadState
-from inferflow.errors import CastFailed, InvalidInput
+from inferflow.errors import InvalidInput
 from inferflow.plan.plan import Column, KeySource
 
 
@@ -37,20 +37,21 @@ def key_batch(keys: Sequence[KeySource], matrix: Matrix) -> KeyBatch:
     unusable = None
     if matrix.has_gaps:
         unusable = merged([_without_value(key.column, matrix) for key in keys], matrix.rows)
-    if all(len(part) == 1 for part in parts):
+    if max(map(len, parts)) == 1:
         return _one_for_all(parts, unusable, matrix.rows)
-    if unusable is not None:
-        return _of_usable_rows(parts, unusable, matrix.rows)
     try:
-        return _of_rows(parts)
-    except CastFailed:
-        unusable = _without_key_text(parts, matrix.rows)
+        if unusable is None:
+            return _of_rows(parts)
+        return _of_usable_rows(parts, unusable, matrix.rows)
+    except InvalidInput:
+        textless = _without_key_text(parts, matrix.rows)
+        unusable = textless if unusable is None else unusable | textless
         return _of_usable_rows(parts, unusable, matrix.rows)
 
 
 def _one_for_all(parts: Sequence[Array], unusable: Array | None, rows: int) -> KeyBatch:
     try:
-        texts = tuple([canonical_key(part[0])] for part in parts)
+        texts = tuple([[canonical_key(part[0])] for part in parts])
     except InvalidInput:
         return KeyBatch(tuple([] for _ in parts), 0, None, np.ones(rows, dtype=bool))
     if unusable is not None and unusable.any():
@@ -61,6 +62,8 @@ def _one_for_all(parts: Sequence[Array], unusable: Array | None, rows: int) -> K
 def _of_rows(parts: Sequence[Array]) -> KeyBatch:
     # Parts that are the same for all rows tell no keys apart, so they are left out of the search.
     varying = [part for part in parts if len(part) > 1]
+    if not varying:
+        return KeyBatch(tuple([canonical_key(part[0])] for part in parts), 1, None)
     distinct, inverse = _distinct(varying)
     count = len(distinct[0])
     taken = iter(distinct)
@@ -106,7 +109,7 @@ def _of_usable_rows(parts: Sequence[Array], unusable: Array, rows: int) -> KeyBa
     usable = np.flatnonzero(~unusable)
     if len(usable) == 0:
         return KeyBatch(tuple([] for _ in parts), 0, None, unusable)
-    batch = _of_rows([np.broadcast_to(part, (rows,))[usable] for part in parts])
+    batch = _of_rows([part if len(part) == 1 else part[usable] for part in parts])
     inverse = np.zeros(rows, dtype=np.intp)
     inverse[usable] = np.arange(len(usable)) if batch.inverse is None else batch.inverse
     return KeyBatch(batch.columns, batch.count, inverse, unusable if unusable.any() else None)
@@ -114,11 +117,13 @@ def _of_usable_rows(parts: Sequence[Array], unusable: Array, rows: int) -> KeyBa
 
 def _without_value(column: Column, matrix: Matrix) -> Array | None:
     """Rows whose value is no real key: blank, or a stand-in nobody declared."""
+    if matrix.is_pinned(column):
+        return None
     invalid = matrix.invalid(column.block)
     if column.has_default:
         return invalid
     states = matrix.states(column.block)
-    stand_in = None if states is None else (states != ReadState.REAL) & (states != ReadState.PINNED)
+    stand_in = None if states is None else states != ReadState.REAL
     return merged([invalid, stand_in, matrix.absent(column)], matrix.rows)
 
 

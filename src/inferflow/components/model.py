@@ -10,14 +10,16 @@ import numpy as np
 from inferflow.components.calibration import Calibrator
 from inferflow.components.columns import blank_rows, judge_numbers, through
 from inferflow.components.routing import choose_arm
-from inferflow.dtypes import dtype_of
+from inferflow.components.timed import timed
+from inferflow.dtypes import FP64, dtype_of
 from inferflow.dtypes.casting import cast, is_plain
 from inferflow.engine.deadline import Deadline
-from inferflow.engine.matrix import Array, Matrix
+from inferflow.engine.matrix import Array, Matrix, merged
 from inferflow.engine.ports import ComputeRunner, ModelRunner, PreparedModel
+from inferflow.engine.recording import StepRecord
 from inferflow.engine.run import Run
-from inferflow.errors import InferflowError, ModelFailed
-from inferflow.plan.plan import ModelArm, ModelStep, OutputPlan, TensorPlan
+from inferflow.errors import DeadlinePassed, InferflowError, ModelFailed
+from inferflow.plan.plan import ModelArm, ModelStep, OutputPlan, Space, TensorPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +55,20 @@ class ModelComponent:
             return
         tensors = [tensor_of(tensor, matrix, rows) for tensor in arm.plan.tensors]
         count = matrix.rows if rows is None else len(rows)
-        outputs, failed = await self._batches(arm, tensors, count, run)
-        if rows is not None:
-            outputs = [scattered(output, rows, matrix.rows) for output in outputs]
-            lost = np.ones(matrix.rows, dtype=bool)
-            lost[rows] = False if failed is None else failed
-            failed = lost
-        await self._write(arm.plan.outputs, outputs, failed, run)
+        outputs, answered = await self._batches(arm, tensors, count, rows, run)
+        if answered is not None:
+            rows = answered if rows is None else rows[answered]
+        await self._write(arm.plan.outputs, outputs, rows, blank, run)
 
     def chosen_arm(self, run: Run) -> Arm:
         arm = self._arms[choose_arm(self.step.routes, run.routing_key)]
         record = run.record(self.step)
-        if record is not None and run.recording is not None:
-            record.endpoint = arm.plan.endpoint.text or "local"
-            record.version = arm.model.version
-            record.rows = run.matrix.rows
+        if record is None:
+            return arm
+        record.endpoint = arm.plan.endpoint.text or "local"
+        record.version = arm.model.version
+        record.rows = run.matrix.rows
+        if run.recording is not None:
             run.recording.arms[self.step.name] = f"{arm.plan.endpoint.model}@{arm.model.version}"
         return arm
 
@@ -78,73 +79,108 @@ class ModelComponent:
         self.leave_blank(run)
 
     async def _batches(
-        self, arm: Arm, tensors: Sequence[Array], rows: int, run: Run
+        self, arm: Arm, tensors: Sequence[Array], count: int, rows: Array | None, run: Run
     ) -> tuple[list[Array], Array | None]:
-        """Call the model in batches. A batch that fails loses its own rows and no others."""
+        """Call the model in batches, and say which of the `count` rows it answered (None: all).
+
+        A batch that fails loses its own rows and no others. `rows` are their places among all
+        rows of the request; None when they are the same.
+        """
         step = self.step
         deadline = run.deadline.within(step.timeout_ms)
-        size = step.batch_size or rows
+        size = step.batch_size or count
         record = run.record(step)
         if record is not None:
-            record.batches = -(-rows // size)
-        if rows <= size:
-            return await call(arm, tensors, rows, deadline), None
-        failed = np.zeros(rows, dtype=bool)
-        parts: list[list[Array] | None] = []
-        cause: InferflowError | None = None
-        for start in range(0, rows, size):
-            batch = [tensor[start : start + size] for tensor in tensors]
+            record.batches = -(-count // size)
+        if count <= size:
+            return await call(arm, tensors, count, deadline, record), None
+        answered = np.ones(count, dtype=bool)
+        parts: list[list[Array]] = []
+        failures: list[tuple[slice, InferflowError]] = []
+        for start in range(0, count, size):
+            part = slice(start, start + size)
+            batch = [tensor[part] for tensor in tensors]
             try:
-                parts.append(await call(arm, batch, len(batch[0]), deadline))
-            except InferflowError as broken:
-                if step.on_error == "fail":
+                parts.append(await call(arm, batch, len(batch[0]), deadline, record))
+            except (ModelFailed, DeadlinePassed) as broken:
+                if step.on_error == "fail" or run.deadline.is_past():
                     raise
-                parts.append(None)
-                failed[start : start + size] = True
-                cause = broken
-        if cause is None:
-            return [np.concatenate(same) for same in zip(*filter(None, parts), strict=True)], None
-        if failed.all():
-            raise cause
-        run.mark(step, failed, str(cause))
-        return _placed(parts, rows, size), failed
+                answered[part] = False
+                failures.append((part, broken))
+        if not parts:
+            raise failures[0][1]
+        for part, cause in failures:
+            lost = np.zeros(run.matrix.rows, dtype=bool)
+            lost[part if rows is None else rows[part]] = True
+            run.mark(step, lost, str(cause))
+        outputs = [np.concatenate(same) for same in zip(*parts, strict=True)]
+        return outputs, np.flatnonzero(answered) if failures else None
 
     async def _write(
         self,
         outputs: Sequence[OutputPlan],
         arrays: Sequence[Array],
-        failed: Array | None,
+        rows: Array | None,
+        blank: Array | None,
         run: Run,
+        space: Space = "target",
     ) -> None:
-        step = self.step
+        """Put scores in place. `rows` are those the model answered (None: all); `blank` are those
+        it was never asked for, which stay blank under every policy."""
+        step, count = self.step, run.matrix.count(space)
+        lost: Array | None = None
+        if rows is not None:
+            lost = np.ones(count, dtype=bool)
+            lost[rows] = False
         blocks = []
         for plan, array in zip(outputs, arrays, strict=True):
             values = as_scores(plan, array, run, step.model)
-            values = await self._calibrate(plan, values, run.deadline)
-            values, odd = judge_numbers(
-                values, step.nan_policy, step.nan_default, run=run, step=step, space="target"
+            values, odd, reason = await self._calibrate(plan, values, run.deadline)
+            if rows is not None:
+                values = scattered(values, rows, count)
+                odd = None if odd is None else scattered(odd, rows, count)
+            if odd is not None:
+                run.mark(step, odd, reason, space)
+            values, bad = judge_numbers(
+                values, step.nan_policy, step.nan_default, run=run, step=step, space=space
             )
-            if failed is not None and step.on_error == "default":
-                values = values.copy()
-                values[failed] = step.nan_default
-                blocks.append((plan.block, values, odd))
-            else:
-                blank = odd if failed is None else failed if odd is None else odd | failed
-                blocks.append((plan.block, values, blank))
-        for block, values, blank in blocks:
-            run.matrix.put(block, values, invalid=blank)
+            invalid = lost
+            if lost is not None and step.on_error == "default":
+                failed = lost if blank is None else lost & ~blank
+                values[failed] = default_scores(plan, step.nan_default)
+                invalid = blank
+            blocks.append((plan.block, values, merged([invalid, odd, bad], count)))
+        for block, values, invalid in blocks:
+            run.matrix.put(block, values, invalid=invalid)
 
     def fill_defaults(self, run: Run) -> None:
-        stand_in(self.step, run.matrix, self.step.nan_default, blank=False)
+        self._stand_in(run, self._skipped(run))
 
     def leave_blank(self, run: Run) -> None:
-        stand_in(self.step, run.matrix, 0.0, blank=True)
+        space: Space = "slate" if self.step.slate else "target"
+        self._stand_in(run, np.ones(run.matrix.count(space), dtype=bool))
+
+    def _skipped(self, run: Run) -> Array | None:
+        """Rows this step was never to score, because they lack an input."""
+        return blank_rows(self.step.reads, run.matrix)
+
+    def _stand_in(self, run: Run, blank: Array | None) -> None:
+        for output in self.step.arms[0].outputs:
+            row = default_scores(output, self.step.nan_default)
+            run.matrix.put(output.block, row, invalid=blank)
 
 
-async def call(arm: Arm, tensors: Sequence[Array], rows: int, deadline: Deadline) -> list[Array]:
+async def call(
+    arm: Arm, tensors: Sequence[Array], rows: int, deadline: Deadline, record: StepRecord | None
+) -> list[Array]:
     """Run one batch and check that there is an answer for every row."""
     shaped = [_shaped(tensor, plan) for tensor, plan in zip(tensors, arm.plan.tensors, strict=True)]
-    outputs = await arm.model.run(shaped, deadline=deadline)
+    outputs = await timed(arm.model.run(shaped, deadline=deadline), record)
+    if len(outputs) != len(arm.plan.outputs):
+        raise ModelFailed(
+            arm.plan.endpoint.model,
+            f"it gave {len(outputs)} output(s) where {len(arm.plan.outputs)} were asked for",
+        )
     for plan, output in zip(arm.plan.outputs, outputs, strict=True):
         if output.ndim == 0 or len(output) != rows:
             got = "a single value" if output.ndim == 0 else f"{len(output)} row(s)"
@@ -211,24 +247,10 @@ def scattered(values: Array, rows: Array, count: int) -> Array:
     return whole
 
 
-def _placed(parts: Sequence[list[Array] | None], rows: int, size: int) -> list[Array]:
-    sample = next(part for part in parts if part is not None)
-    whole = [np.zeros((rows, *array.shape[1:]), dtype=array.dtype) for array in sample]
-    for number, part in enumerate(parts):
-        if part is not None:
-            for target, array in zip(whole, part, strict=True):
-                target[number * size : number * size + len(array)] = array
-    return whole
-
-
-def stand_in(step: ModelStep, matrix: Matrix, value: float, *, blank: bool) -> None:
-    """Fill a failed step's blocks: with a default, or with rows that have no value."""
-    for output in step.arms[0].outputs:
-        column = output.columns[0]
-        rows = matrix.rows if column.space == "target" else matrix.slates
-        assert column.dtype is not None
-        kind = column.dtype.element
-        row = np.full((1, output.width), str(value) if kind.is_text else value, dtype=object)
-        values = row if kind.is_text else row.astype(np.float64).astype(kind.numpy)
-        invalid = np.ones(rows, dtype=bool) if blank else None
-        matrix.put(output.block, values, invalid=invalid)
+def default_scores(output: OutputPlan, value: float) -> Array:
+    """One row of an output's block, holding the step's default."""
+    dtype = output.columns[0].dtype
+    assert dtype is not None
+    if dtype.is_text:
+        return np.full((1, output.width), str(value), dtype=object)
+    return cast(np.full((1, output.width), value, dtype=np.float64), FP64.vector, dtype.vector)

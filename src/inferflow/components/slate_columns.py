@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from inferflow.components.columns import source_values
+from inferflow.components.columns import through
 from inferflow.engine.matrix import Array, Matrix
 from inferflow.engine.run import Run
 from inferflow.engine.slates import Slates
@@ -22,27 +22,23 @@ def column_of(source: Source, matrix: Matrix) -> Column:
     return source.target
 
 
-def values_2d(source: Source, column: Column, matrix: Matrix) -> Array:
-    """[rows or 1, width], in the type the reader declares."""
-    values = source_values(source, column, matrix)
-    return values.reshape(len(values), -1)
-
-
 def per_item(source: Source, run: Run, slates: Slates) -> Array:
-    """A column for every item of every slate, one after another: [items, width]."""
-    column = column_of(source, run.matrix)
-    values = values_2d(source, column, run.matrix)
-    if len(values) == 1:
-        return np.repeat(values, len(slates.indices), axis=0)
-    if column.space == "slate":
-        return np.repeat(values, slates.sizes, axis=0)
-    return values[slates.indices]
+    """A target column for every item of these slates, one after another: [items, width]."""
+    return _picked(source, slates.indices, run)
 
 
-def per_slate(source: Source, run: Run, slates: Slates) -> Array:
-    """A slate-level column: [slates, width]."""
-    values = values_2d(source, column_of(source, run.matrix), run.matrix)
-    return np.repeat(values, slates.count, axis=0) if len(values) == 1 else values
+def per_slate(source: Source, run: Run, numbers: Array) -> Array:
+    """A slate-level column of the slates of these numbers: [slates, width]."""
+    return _picked(source, numbers, run)
+
+
+def _picked(source: Source, rows: Array, run: Run) -> Array:
+    """Chosen rows of a column, then brought into the type the reader declares: a row nobody
+    chose may hold anything."""
+    values = run.matrix.column(column_of(source, run.matrix))
+    values = values.reshape(len(values), -1)
+    values = np.repeat(values, len(rows), axis=0) if len(values) == 1 else values[rows]
+    return through(values, source.via, source.name)
 
 
 def blank_slates(columns: Sequence[Column], run: Run, slates: Slates) -> Array | None:
@@ -51,7 +47,7 @@ def blank_slates(columns: Sequence[Column], run: Run, slates: Slates) -> Array |
     blank = np.zeros(slates.count, dtype=bool)
     found = False
     for column in columns:
-        mask = matrix.invalid(column.block)
+        mask = matrix.blank(column)
         if mask is None or not matrix.is_filled(column.block):
             continue
         found = True
@@ -81,13 +77,14 @@ def reduced(values: Array, offsets: Array, how: SlateReduce) -> Array:
         return np.asarray(values[starts])
     if how == "last":
         return np.asarray(values[ends - 1])
-    if how in ("min", "max"):
-        pick = np.minimum if how == "min" else np.maximum
-        return np.asarray(pick.reduceat(values, starts, axis=0))
-    sums = np.add.reduceat(values, starts, axis=0)
-    if how == "sum":
-        return np.asarray(sums)
-    return np.asarray(sums / np.diff(offsets).reshape(-1, *[1] * (values.ndim - 1)))
+    with np.errstate(all="ignore"):
+        if how in ("min", "max"):
+            pick = np.minimum if how == "min" else np.maximum
+            return np.asarray(pick.reduceat(values, starts, axis=0))
+        sums = np.add.reduceat(values, starts, axis=0)
+        if how == "sum":
+            return np.asarray(sums)
+        return np.asarray(sums / np.diff(offsets).reshape(-1, *[1] * (values.ndim - 1)))
 
 
 def reduced_marks(marks: Array, offsets: Array, how: SlateReduce) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from inferflow.components.columns import judge_numbers
-from inferflow.components.compute import ComputeComponent, as_output
+from inferflow.components.compute import ComputeComponent, as_output, without_marked
 from inferflow.components.model import scattered
 from inferflow.components.slate_columns import (
     blank_slates,
@@ -20,7 +20,7 @@ from inferflow.components.slate_columns import (
     reduced,
     reduced_marks,
 )
-from inferflow.engine.matrix import Array
+from inferflow.engine.matrix import Array, merged
 from inferflow.engine.ports import Computed
 from inferflow.engine.run import Run
 from inferflow.engine.slates import Slates
@@ -36,41 +36,39 @@ class SlateComputeComponent(ComputeComponent):
             return
         if record is not None:
             record.rows = slates.count
-        blank = blank_slates(step.reads, run, slates)
+        blank = self._skipped(run)
         numbers = np.arange(slates.count) if blank is None else np.flatnonzero(~blank)
         if len(numbers) == 0:
             self.leave_blank(run)
             return
         computed = await self._over_slates(numbers, run, slates)
-        values = scattered(as_output(computed.values, self._output.dtype), numbers, slates.count)
-        invalid = np.zeros(slates.count, dtype=bool) if blank is None else blank.copy()
+        values = as_output(without_marked(computed), self._output.dtype)
+        values = scattered(values, numbers, slates.count)
+        own: Array | None = None
         if computed.invalid is not None:
-            own = np.zeros(slates.count, dtype=bool)
-            own[numbers] = computed.invalid
+            own = scattered(computed.invalid, numbers, slates.count)
             run.mark(step, own, computed.reason, "slate")
-            invalid |= own
         values, odd = judge_numbers(
-            np.where(invalid[:, None], 0, values).astype(values.dtype),
-            step.nan_policy,
-            step.nan_default,
-            run=run,
-            step=step,
-            space="slate",
+            values, step.nan_policy, step.nan_default, run=run, step=step, space="slate"
         )
-        lost = invalid if odd is None else invalid | odd
-        run.matrix.put(self._output.block, values, invalid=lost if lost.any() else None)
+        invalid = merged([blank, own, odd], slates.count)
+        run.matrix.put(self._output.block, values, invalid=invalid)
+
+    def _skipped(self, run: Run) -> Array | None:
+        assert run.slates is not None
+        return blank_slates(self.step.reads, run, run.slates)
 
     async def _over_slates(self, numbers: Array, run: Run, whole: Slates) -> Computed:
         """One value per chosen slate."""
         sources = self.step.sources
         at_slate = [column_of(source, run.matrix).space == "slate" for source in sources]
         if all(at_slate) and not self.step.cross_row:
-            columns = [_column(per_slate(source, run, whole)[numbers]) for source in sources]
+            columns = [_column(per_slate(source, run, numbers)) for source in sources]
             return await self._evaluated(columns, len(numbers), run)
         part = chosen(whole, numbers)
         columns = [
             _column(
-                np.repeat(per_slate(source, run, whole)[numbers], part.sizes, axis=0)
+                np.repeat(per_slate(source, run, numbers), part.sizes, axis=0)
                 if is_slate
                 else per_item(source, run, part)
             )
@@ -107,10 +105,6 @@ class SlateComputeComponent(ComputeComponent):
             reason = reason or computed.reason
         invalid = np.concatenate(marks)
         return Computed(np.concatenate(values), invalid if invalid.any() else None, reason)
-
-    async def _evaluated(self, columns: list[Array], rows: int, run: Run) -> Computed:
-        deadline = run.deadline.within(self.step.timeout_ms)
-        return await self._prepared.run(columns, rows, deadline=deadline)
 
 
 def _column(values: Array) -> Array:

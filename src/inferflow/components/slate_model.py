@@ -12,16 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inferflow.components.columns import judge_numbers
-from inferflow.components.model import (
-    Arm,
-    ModelComponent,
-    as_scores,
-    call,
-    place,
-    scattered,
-    stand_in,
-)
+from inferflow.components.model import Arm, ModelComponent, call, place
 from inferflow.components.slate_columns import (
     blank_slates,
     chosen,
@@ -33,7 +24,7 @@ from inferflow.components.slate_columns import (
 from inferflow.engine.matrix import Array
 from inferflow.engine.run import Run
 from inferflow.engine.slates import Slates
-from inferflow.errors import InferflowError
+from inferflow.errors import DeadlinePassed, InferflowError, InvalidRequest, ModelFailed
 from inferflow.plan.plan import Source, TensorPlan
 
 
@@ -56,8 +47,7 @@ class _Part:
 
     def once(self, source: Source, run: Run) -> Array:
         """A slate-level column of these slates."""
-        assert run.slates is not None
-        return per_slate(source, run, run.slates)[self.numbers]
+        return per_slate(source, run, self.numbers)
 
 
 class SlateModelComponent(ModelComponent):
@@ -72,33 +62,46 @@ class SlateModelComponent(ModelComponent):
         if record is not None:
             record.rows = slates.count
         form = _form(arm.plan.tensors, run)
-        lost = blank_slates(step.reads, run, slates)
-        blank = np.zeros(slates.count, dtype=bool) if lost is None else lost
+        blank = self._skipped(run)
+        asked = np.ones(slates.count, dtype=bool) if blank is None else ~blank
         if form.size is not None:
-            wrong = (slates.sizes != form.size) & ~blank
+            wrong = (slates.sizes != form.size) & asked
             if wrong.any():
                 run.mark(step, wrong, f"the model takes {form.size} items at a time", "slate")
-                blank = blank | wrong
+                asked &= ~wrong
         results: list[tuple[Array, list[Array]]] = []
         failures: list[tuple[Array, InferflowError]] = []
-        for numbers in _calls(slates, blank, form, step.batch_size):
+        for numbers in _calls(slates, asked, form, step.batch_size):
             part = _Part(numbers, chosen(slates, numbers))
             try:
                 results.append((numbers, await self._call(arm, part, form, run)))
-            except InferflowError as broken:
-                if step.on_error == "fail":
+            except (ModelFailed, DeadlinePassed) as broken:
+                if step.on_error == "fail" or run.deadline.is_past():
                     raise
                 failures.append((numbers, broken))
-        if failures and not results:
-            raise failures[0][1]
+        if record is not None:
+            record.batches = len(results) + len(failures)
+        if not results:
+            self._without_answers(failures, run)
+            return
         for numbers, cause in failures:
             mask = np.zeros(slates.count, dtype=bool)
             mask[numbers] = True
-            blank = blank | mask
             run.mark(step, mask, str(cause), "slate")
-        if record is not None:
-            record.batches = len(results) + len(failures)
-        await self._put(arm, results, blank, run)
+        answered = np.concatenate([numbers for numbers, _ in results])
+        outputs = [
+            np.concatenate(same) for same in zip(*(parts for _, parts in results), strict=True)
+        ]
+        await self._write(arm.plan.outputs, outputs, answered, blank, run, "slate")
+
+    def _without_answers(self, failures: Sequence[tuple[Array, InferflowError]], run: Run) -> None:
+        """Every call failed, or there was no slate the model could be asked about."""
+        if failures:
+            raise failures[0][1]
+        if self.step.on_error == "default":
+            self.fill_defaults(run)
+        else:
+            self.leave_blank(run)
 
     async def _call(self, arm: Arm, part: _Part, form: _Form, run: Run) -> list[Array]:
         """Scores of these slates, one row each per output."""
@@ -106,7 +109,7 @@ class SlateModelComponent(ModelComponent):
         deadline = run.deadline.within(self.step.timeout_ms)
         tensors = [_tensor(plan, part, form, run) for plan in arm.plan.tensors]
         rows = slates.count if form.fused else len(slates.indices)
-        outputs = await call(arm, tensors, rows, deadline)
+        outputs = await call(arm, tensors, rows, deadline, run.record(self.step))
         if not form.fused:
             return [reduced(output, slates.offsets, self.step.slate_reduce) for output in outputs]
         return [self._over_items(output) if output.ndim == 3 else output for output in outputs]
@@ -118,38 +121,9 @@ class SlateModelComponent(ModelComponent):
         flat = output.reshape(count * items, -1)
         return reduced(flat, offsets, self.step.slate_reduce)
 
-    async def _put(
-        self, arm: Arm, results: Sequence[tuple[Array, list[Array]]], blank: Array, run: Run
-    ) -> None:
-        step = self.step
-        if not results:
-            self.leave_blank(run)
-            return
-        numbers = np.concatenate([part for part, _ in results])
-        blocks = []
-        for i, plan in enumerate(arm.plan.outputs):
-            values = np.concatenate([outputs[i] for _, outputs in results])
-            values = as_scores(plan, values, run, step.model)
-            values = await self._calibrate(plan, values, run.deadline)
-            whole = scattered(values, numbers, run.matrix.slates)
-            whole, odd = judge_numbers(
-                whole, step.nan_policy, step.nan_default, run=run, step=step, space="slate"
-            )
-            if step.on_error == "default" and blank.any():
-                whole = whole.copy()
-                whole[blank] = step.nan_default
-                blocks.append((plan.block, whole, odd))
-            else:
-                lost = blank if odd is None else blank | odd
-                blocks.append((plan.block, whole, lost if lost.any() else None))
-        for block, values, invalid in blocks:
-            run.matrix.put(block, values, invalid=invalid)
-
-    def fill_defaults(self, run: Run) -> None:
-        stand_in(self.step, run.matrix, self.step.nan_default, blank=False)
-
-    def leave_blank(self, run: Run) -> None:
-        stand_in(self.step, run.matrix, 0.0, blank=True)
+    def _skipped(self, run: Run) -> Array | None:
+        assert run.slates is not None
+        return blank_slates(self.step.reads, run, run.slates)
 
 
 def _levels(plan: TensorPlan, run: Run) -> tuple[list[Source], list[Source]]:
@@ -168,14 +142,29 @@ def _form(tensors: Sequence[TensorPlan], run: Run) -> _Form:
             fused, size = True, plan.shape[1] or size
         elif len(plan.shape) == 2:
             width = plan.shape[1]
-            if width is not None and width != items + once and items:
-                fused, size = True, (width - once) // items
+            if width is not None and width != items + once:
+                fused, size = True, _items_in(width, items, once, plan, run)
     return _Form(fused, size)
 
 
-def _calls(slates: Slates, blank: Array, form: _Form, batch_size: int) -> Iterator[Array]:
+def _items_in(width: int, items: int, once: int, plan: TensorPlan, run: Run) -> int:
+    """Items n of a slate with n·F + G values, where F of them are per target and G per slate."""
+    size, rest = divmod(width - once, items) if items else (0, width - once)
+    if rest or size < 1:
+        assert run.slates is not None
+        names = ", ".join(repr(source.name) for source in plan.sources if source.slate is not None)
+        raise InvalidRequest(
+            run.slates.kind,
+            f"with {items} value(s) per target and {once} per slate no number of items fills "
+            f"the {width} values of input {plan.name!r}",
+            f"give {names} per slate, or per target" if names else "",
+        )
+    return size
+
+
+def _calls(slates: Slates, asked: Array, form: _Form, batch_size: int) -> Iterator[Array]:
     """Which slates go together in one call."""
-    numbers = np.flatnonzero(~blank)
+    numbers = np.flatnonzero(asked)
     if not form.fused:
         yield from (np.array([number]) for number in numbers)
         return

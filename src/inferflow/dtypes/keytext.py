@@ -6,6 +6,7 @@ string) is refused rather than stored under a name nobody will ask for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ def canonical_keys(values: Array | Sequence[Any]) -> list[str]:
 def _float(one: Array) -> str:
     dtype = dtype_of(one)
     number = float(one[0])
-    if number != number or number in (float("inf"), float("-inf")):
+    if not math.isfinite(number):
         raise InvalidInput(f"a key cannot be {number}")
     return str(int(number)) if number.is_integer() else format_text(one, dtype)[0]
 

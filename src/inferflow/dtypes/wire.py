@@ -99,11 +99,12 @@ def _decode_strings(parts: Sequence[bytes]) -> Array:
 def _decode_string_vectors(parts: Sequence[bytes], dim: int) -> Array:
     if dim == 0 and any(parts):
         raise CastFailed("a StringVector cannot be read without its number of elements")
-    out = np.empty((len(parts), dim), object)
-    for position, part in enumerate(parts):
+    for position, part in enumerate(parts):  # before anything of the claimed size is made
         if len(part) < 2 * dim:
             what = f"{len(part)} bytes where StringVector of {dim} takes at least {2 * dim}"
             raise CastFailed(what, position=position)
+    out = np.empty((len(parts), dim), object)
+    for position, part in enumerate(parts):
         lengths = struct.unpack_from(f"<{dim}H", part)
         if len(part) != 2 * dim + sum(lengths):
             expected = 2 * dim + sum(lengths)

@@ -6,6 +6,7 @@ bounded cache, so that a request itself does no name look-up.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -68,37 +69,46 @@ class Binder:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._known: dict[Signature, Binding] = {}
+        self._making_room = threading.Lock()
 
     def bind(self, request: ScoreRequest) -> Binding:
         signature = signature_of(request)
         binding = self._known.get(signature)
         if binding is None:
-            binding = _bound(self._plan, _Names(signature))
-            if len(self._known) >= CACHE_SIZE:
-                # Any entry will do: clients send few distinct signatures unless they misbehave.
-                self._known.pop(next(iter(self._known)))
-            self._known[signature] = binding
+            binding = _bound(self._plan, Names(signature))
+            with self._making_room:
+                if len(self._known) >= CACHE_SIZE:
+                    # Any entry will do: clients send few distinct signatures unless they misbehave.
+                    del self._known[next(iter(self._known))]
+                self._known[signature] = binding
         return binding
 
 
-class _Names:
+class Names:
     """What a request brings, by the names its parts can be called."""
 
     def __init__(self, signature: Signature) -> None:
         entities, context, inline, slate, self.grouping = signature
+        for name in (*entities, *context, *slate, *(name for _, name in inline)):
+            if not isinstance(name, str):
+                raise InvalidRequest(repr(name), "a name is text")
         self.entities = {name: Origin("entity", name) for name in entities}
         self.context = {name: Origin("context", name) for name in context}
         self.inline: dict[str, Origin] = {}
         for entity, name in inline:
             origin = Origin("inline", name, entity)
-            self.inline[f"{entity}:{name}"] = origin
-            other = self.inline.setdefault(name, origin)
-            if other != origin:
-                raise InvalidRequest(str(origin), f"the same name is given as {other}")
+            for called in (f"{entity}:{name}", name):
+                other = self.inline.setdefault(called, origin)
+                if other != origin:
+                    raise InvalidRequest(str(origin), f"the same name is given as {other}")
         self.slate = {name: Origin("slate", name) for name in slate}
         for name in self.context:
             if name in self.inline:
                 raise InvalidRequest(f"context.{name}", f"is also given as {self.inline[name]}")
+        for name in self.entities:
+            given = self.values(name)
+            if given is not None:
+                raise InvalidRequest(str(given), f"has the name of entity {name!r}")
 
     def values(self, name: str) -> Origin | None:
         """A context or inline value of exactly this name."""
@@ -113,7 +123,7 @@ class _Names:
         yield from self.inline
 
 
-def _bound(plan: Plan, names: _Names) -> Binding:
+def _bound(plan: Plan, names: Names) -> Binding:
     targets: list[tuple[RequestColumn, Origin]] = []
     slates: list[tuple[RequestColumn, Origin]] = []
     for requested in plan.request_columns:
@@ -126,11 +136,11 @@ def _bound(plan: Plan, names: _Names) -> Binding:
         origin = _target_origin(requested, names)
         if origin is not None:
             targets.append((requested, origin))
-        elif at_slate is None or requested.per_target:
+        elif (at_slate is None and names.grouping) or _is_wanted_per_target(requested, plan):
             _refuse_missing(requested, names)
     pins = _pins(plan, names)
-    used = {origin for _, origin in (*targets, *slates)}
-    used |= {origin for pinned in pins.values() for _, origin in pinned}
+    used = {_plain(origin) for _, origin in (*targets, *slates)}
+    used |= {_plain(origin) for pinned in pins.values() for _, origin in pinned}
     return Binding(
         tuple(targets),
         tuple(slates),
@@ -146,16 +156,22 @@ def _bound(plan: Plan, names: _Names) -> Binding:
                     *names.slate.values(),
                 ]
             )
-            if _plain(origin) not in {_plain(other) for other in used}
+            if _plain(origin) not in used
         ),
     )
+
+
+def _is_wanted_per_target(requested: RequestColumn, plan: Plan) -> bool:
+    """Whether anything but slate steps reads the column: without slates these do not run."""
+    answered = [column for _, column in plan.response.targets]
+    return requested.per_target or requested.slate is None or requested.target in answered
 
 
 def _plain(origin: Origin) -> tuple[str, str, str]:
     return origin.kind, origin.entity, origin.name
 
 
-def _target_origin(requested: RequestColumn, names: _Names) -> Origin | None:
+def _target_origin(requested: RequestColumn, names: Names) -> Origin | None:
     # A name only the response asks for may be a key column, so it is looked up like one.
     as_key = requested.role == "key" or not requested.wheres
     found = key_origin(requested.name, names) if as_key else _value_origin(requested.name, names)
@@ -164,7 +180,7 @@ def _target_origin(requested: RequestColumn, names: _Names) -> Origin | None:
     return found
 
 
-def _slate_origin(requested: RequestColumn, names: _Names) -> Origin | None:
+def _slate_origin(requested: RequestColumn, names: Names) -> Origin | None:
     """Slate-level values first; context values hold for a slate as well as for a target."""
     if requested.slate is None or not names.grouping:
         return None
@@ -184,7 +200,7 @@ def _readings(name: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _value_origin(name: str, names: _Names) -> Origin | None:
+def _value_origin(name: str, names: Names) -> Origin | None:
     for candidate, rule in _readings(name):
         found = names.values(candidate)
         if found is not None:
@@ -193,7 +209,7 @@ def _value_origin(name: str, names: _Names) -> Origin | None:
     return _by(found, "exact name") if found else None
 
 
-def key_origin(name: str, names: _Names) -> Origin | None:
+def key_origin(name: str, names: Names) -> Origin | None:
     """A key column: its exact name wins; other readings must agree."""
     bare = name.removeprefix(CONTEXT)
     for candidate, rule in ((name, "exact name"), (bare, "name without context:")):
@@ -222,7 +238,7 @@ def _by(origin: Origin, rule: str) -> Origin:
     return Origin(origin.kind, origin.name, origin.entity, rule)
 
 
-def _refuse_missing(requested: RequestColumn, names: _Names) -> None:
+def _refuse_missing(requested: RequestColumn, names: Names) -> None:
     where = requested.wheres[0] if requested.wheres else "response_config.features"
     if requested.role == "key":
         known = closest_hint(requested.name.rpartition(":")[2], names.entities)
@@ -238,7 +254,7 @@ def _refuse_missing(requested: RequestColumn, names: _Names) -> None:
     )
 
 
-def _pins(plan: Plan, names: _Names) -> dict[str, tuple[tuple[Column, Origin], ...]]:
+def _pins(plan: Plan, names: Names) -> dict[str, tuple[tuple[Column, Origin], ...]]:
     """Values for feature columns that the request brings itself; they win over the store."""
     features = {step.name for step in plan.steps if isinstance(step, FeatureStep)}
     pins: dict[str, list[tuple[Column, Origin]]] = {}
@@ -258,7 +274,7 @@ def _pins(plan: Plan, names: _Names) -> dict[str, tuple[tuple[Column, Origin], .
     return {step: tuple(pinned) for step, pinned in pins.items()}
 
 
-def _id_entity(plan: Plan, names: _Names) -> str | None:
+def _id_entity(plan: Plan, names: Names) -> str | None:
     if not plan.id_column:
         return None
     origin = key_origin(plan.id_column, names)

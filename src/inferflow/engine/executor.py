@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from inferflow.engine.run import Run
@@ -38,16 +38,22 @@ class Component(Protocol):
         ...
 
 
+Guarded = Callable[[Component, Run], Coroutine[Any, Any, None]]
+
+
 async def execute(components: Sequence[Component], run: Run) -> None:
     """Run every component in dependency order. Components come in the plan's own order."""
+    guarded = _guarded if run.records is None else _recorded
     if all(component.is_local for component in components):
         for component in components:
-            await _guarded(component, run)
+            await guarded(component, run)
     else:
-        await _execute_concurrently(components, run)
+        await _execute_concurrently(components, run, guarded)
 
 
-async def _execute_concurrently(components: Sequence[Component], run: Run) -> None:
+async def _execute_concurrently(
+    components: Sequence[Component], run: Run, guarded: Guarded
+) -> None:
     waiting = [len(component.step.needs) for component in components]
     ready = [i for i, count in enumerate(waiting) if count == 0]
     running: dict[asyncio.Task[None], int] = {}
@@ -56,13 +62,17 @@ async def _execute_concurrently(components: Sequence[Component], run: Run) -> No
             # Start what waits on others first, so that it is on its way during local work.
             ready.sort(key=lambda i: components[i].is_local)
             ended: list[int] = []
+            has_started = False
             while ready:
                 i = ready.pop(0)
                 if components[i].is_local:
-                    await _guarded(components[i], run)
+                    if has_started:
+                        await asyncio.sleep(0)  # a task sets out only when the loop gets a turn
+                    await guarded(components[i], run)
                     ended.append(i)
                     break
-                running[asyncio.ensure_future(_guarded(components[i], run))] = i
+                running[asyncio.ensure_future(guarded(components[i], run))] = i
+                has_started = True
             if not ended and running:
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
@@ -81,10 +91,9 @@ async def _execute_concurrently(components: Sequence[Component], run: Run) -> No
 
 
 async def _guarded(component: Component, run: Run) -> None:
-    """Run one step and apply its failure policy."""
-    if run.recording is not None:
-        await _recorded(component, run)
-        return
+    """Run one step and apply its failure policy. No step starts after the request's deadline."""
+    if run.deadline.is_past():
+        raise _late(run)
     try:
         await component.run(run)
     except Exception as cause:  # the boundary of a step: its policy decides what an error means
@@ -92,14 +101,19 @@ async def _guarded(component: Component, run: Run) -> None:
 
 
 async def _recorded(component: Component, run: Run) -> None:
-    assert run.recording is not None
-    record = run.recording.steps[component.step.name]
+    """The same, with what happened noted in the step's record."""
+    assert run.records is not None
+    record = run.records[component.step.index]
     began = time.perf_counter()
-    record.start_us = (began - run.recording.began) * 1e6
+    if run.recording is not None:
+        record.start_us = (began - run.recording.began) * 1e6
     try:
         await component.run(run)
+    except asyncio.CancelledError as stopped:
+        record.failure = type(stopped).__name__
+        raise
     except Exception as cause:  # the boundary of a step: its policy decides what an error means
-        record.error = str(cause)
+        record.error, record.failure = str(cause), type(cause).__name__
         _apply_policy(component, run, cause, (time.perf_counter() - began) * 1e3)
     finally:
         record.duration_us = (time.perf_counter() - began) * 1e6
@@ -110,9 +124,7 @@ def _apply_policy(component: Component, run: Run, cause: Exception, elapsed_ms: 
     if isinstance(cause, InvalidRequest | EngineFault):
         raise cause
     if run.deadline.is_past():
-        raise DeadlinePassed(
-            f"request for {run.plan.config_id!r}", run.deadline.budget_ms
-        ) from cause
+        raise _late(run) from cause
     if not isinstance(cause, InferflowError):
         cause = _unexpected(cause)
     if step.on_error == "fail":
@@ -123,6 +135,10 @@ def _apply_policy(component: Component, run: Run, cause: Exception, elapsed_ms: 
         component.fill_defaults(run)
     else:
         component.leave_blank(run)
+
+
+def _late(run: Run) -> DeadlinePassed:
+    return DeadlinePassed(f"request for {run.plan.config_id!r}", run.deadline.budget_ms)
 
 
 def _unexpected(cause: Exception) -> InferflowError:

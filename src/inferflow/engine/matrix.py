@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from inferflow.errors import EngineFault
-from inferflow.plan.plan import Block, Column
+from inferflow.plan.plan import Block, Column, Space
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -20,7 +20,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Matrix:
     """Values of one request."""
 
-    __slots__ = ("_absent", "_blocks", "_invalid", "_states", "_values", "rows", "slates")
+    __slots__ = (
+        "_absent",
+        "_blocks",
+        "_invalid",
+        "_pinned",
+        "_states",
+        "_values",
+        "rows",
+        "slates",
+    )
 
     def __init__(self, blocks: Sequence[Block], rows: int, slates: int = 0) -> None:
         self.rows = rows
@@ -31,6 +40,7 @@ class Matrix:
         self._invalid: dict[int, Array] = {}
         self._states: dict[int, Array] = {}
         self._absent: dict[tuple[int, int], Array] = {}
+        self._pinned: set[tuple[int, int]] = set()
 
     def put(
         self,
@@ -45,7 +55,7 @@ class Matrix:
         if self._values[index] is not None:
             raise EngineFault(f"block {index} of {self._blocks[index].step!r} is written twice")
         block = self._blocks[index]
-        rows = self.rows if block.space == "target" else self.slates
+        rows = self.count(block.space)
         if values.ndim != 2 or (len(values) != rows and len(values) != 1):
             raise EngineFault(
                 f"{block.step!r} wrote shape {values.shape} where {rows} row(s) were planned"
@@ -55,10 +65,18 @@ class Matrix:
                 f"{block.step!r} wrote {values.shape[1]} value(s) per row, planned {block.width}"
             )
         self._values[index] = values
-        if invalid is not None:
+        if invalid is not None and invalid.any():
+            if len(invalid) != rows:
+                raise EngineFault(
+                    f"{block.step!r} marked {len(invalid)} row(s) where {rows} were planned"
+                )
             self._invalid[index] = invalid
         if states is not None:
             self._states[index] = states
+
+    def count(self, space: Space) -> int:
+        """Rows of a space: targets, or slates."""
+        return self.rows if space == "target" else self.slates
 
     def is_filled(self, index: int) -> bool:
         return self._values[index] is not None
@@ -98,6 +116,17 @@ class Matrix:
     def states(self, index: int) -> Array | None:
         """ReadState per row; None when all are real."""
         return self._states.get(index)
+
+    def blank(self, column: Column) -> Array | None:
+        """Mask of rows on which this column has no value; None when all have one."""
+        return None if self.is_pinned(column) else self._invalid.get(column.block)
+
+    def pin(self, column: Column) -> None:
+        """Remember that the request brought this one feature itself, whatever its block says."""
+        self._pinned.add((column.block, column.offset))
+
+    def is_pinned(self, column: Column) -> bool:
+        return bool(self._pinned) and (column.block, column.offset) in self._pinned
 
     def mark_absent(self, column: Column, rows: Array) -> None:
         """Remember rows whose stored record predates this one feature."""

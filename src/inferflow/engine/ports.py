@@ -65,6 +65,8 @@ class GroupRows:
 @dataclass(slots=True)
 class FeatureRows:
     groups: tuple[GroupRows, ...]
+    failure: str = ""
+    """Why some keys are FAILED, when some are."""
 
 
 class PreparedRead(Protocol):

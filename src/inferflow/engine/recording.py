@@ -1,7 +1,8 @@
 """What happened in one request, step by step. Filled only when asked for.
 
 `explain`, lineage and replay are views of a Recording. It holds references to the matrix,
-whose blocks are never changed after they are written, so recording copies nothing.
+whose blocks are never changed after they are written, so recording copies nothing. An observer
+gets the records of the steps alone.
 """
 
 from __future__ import annotations
@@ -37,25 +38,36 @@ class ReadRecord:
         return row if len(self.keys[0]) > 1 else 0
 
 
-@dataclass(slots=True)
 class StepRecord:
-    name: str
-    kind: str
+    """One step, noted. Made for every step of every request that is watched, so facts that
+    were never noted are the class's own and cost nothing to make."""
+
     start_us: float = 0.0
     """Since the request began."""
     duration_us: float = 0.0
+    """0 for a step that never ran."""
     rows: int = 0
     unique_keys: int | None = None
     cache_hits: int | None = None
+    calls: int = 0
+    """Times the store, the model or the expression was asked, and how long it took."""
+    calls_us: float = 0.0
+    failed_calls: int = 0
     read: ReadRecord | None = None
-    """What a feature step asked for. Where its values came from is in the matrix."""
+    """What a feature step asked for, when recorded. Where its values came from is in the matrix."""
     endpoint: str = ""
     version: str = ""
     batches: int = 0
     nans: int = 0
     error: str = ""
+    failure: str = ""
+    """The class of what failed: the step as a whole, or only some of its calls."""
     skipped: str = ""
     """Why the step had nothing to do."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
 
 
 @dataclass(slots=True)
@@ -69,5 +81,7 @@ class Recording:
     """When that was, for ages: milliseconds since the epoch."""
     total_us: float = 0.0
     steps: dict[str, StepRecord] = field(default_factory=dict)
+    arm: str = ""
+    """The config that answered, when the id asked for stands for several."""
     arms: dict[str, str] = field(default_factory=dict)
     """model step → endpoint and version that answered."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from inferflow.dtypes.keytext import canonical_keys
+from inferflow.dtypes.keytext import canonical_key, canonical_keys
 from inferflow.engine.limits import Limits
-from inferflow.errors import CastFailed, InvalidRequest
+from inferflow.errors import CastFailed, InvalidInput, InvalidRequest
 from inferflow.plan.problems import closest_hint
 
 Ids = Sequence[str]
@@ -31,6 +32,10 @@ class ScoreRequest:
     user_id: str = ""
     """Who the request is for, when a header says so; decides routing and sampling."""
     deadline_ms: float | None = None
+    legacy: bool = False
+    """It came by the older call, the one that answers in text rows; only counted by."""
+    wants_inputs: Callable[[str], bool] | None = None
+    """Told who asks, says whether to answer with all model inputs before the response columns."""
 
 
 _KEYS = frozenset(
@@ -70,6 +75,9 @@ def request_from(document: Any, *, config_id: str = "") -> ScoreRequest:
     named = document.get("model_config_id", config_id)
     if not named:
         raise InvalidRequest("model_config_id", "is required")
+    for key in ("model_config_id", "tracking_id", "user_id"):
+        if not isinstance(document.get(key, ""), str | int):
+            raise InvalidRequest(key, "text is wanted")
     return ScoreRequest(
         config_id=config_id or str(named),
         entities=document.get("entities", {}),
@@ -84,12 +92,32 @@ def request_from(document: Any, *, config_id: str = "") -> ScoreRequest:
     )
 
 
+def routing_key(request: ScoreRequest, entities: Mapping[str, Sequence[str]]) -> str:
+    """Who asks, as stably as the request tells: user, else tracking id, else nothing. Of
+    `entities` only `user_id` and `user` matter, as key texts."""
+    if request.user_id:
+        return request.user_id
+    for name in ("user_id", "user"):
+        ids = entities.get(name)
+        if ids is not None and len(ids) == 1:
+            return ids[0]
+        if name in request.context:
+            with suppress(InvalidInput):  # nothing, or no id: it tells nobody apart
+                return canonical_key(request.context[name])
+    return request.tracking_id
+
+
 def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
     """The ids of one entity as key texts."""
     field = f"entities.{name}"
-    if isinstance(given, str) or not hasattr(given, "__len__"):
-        given = [given]
-    ids = given if isinstance(given, list) else list(given)
+    if isinstance(given, list):
+        ids = list(given)
+    elif isinstance(given, Mapping):
+        raise InvalidRequest(field, "one id or a list of ids is wanted, not an object")
+    elif isinstance(given, str | bytes) or not hasattr(given, "__getitem__"):
+        ids = [given]
+    else:
+        ids = [given.item()] if getattr(given, "ndim", 1) == 0 else list(given)
     if not ids:
         raise InvalidRequest(field, "has no ids")
     limits.check("targets", len(ids), field)

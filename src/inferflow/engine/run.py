@@ -31,6 +31,7 @@ class Run:
         "nans",
         "plan",
         "recording",
+        "records",
         "request",
         "routing_key",
         "slates",
@@ -48,6 +49,7 @@ class Run:
         routing_key: str,
         deadline: Deadline,
         recording: Recording | None,
+        records: Sequence[StepRecord] | None,
     ) -> None:
         self.plan = plan
         self.request = request
@@ -58,6 +60,7 @@ class Run:
         self.routing_key = routing_key
         self.deadline = deadline
         self.recording = recording
+        self.records = records
         self.matrix = Matrix(plan.blocks, len(ids), slates.count if slates else 0)
         self.nans: dict[str, int] = {}
         self._marks: list[tuple[Space, Array | None, str]] = []
@@ -84,4 +87,4 @@ class Run:
 
     def record(self, step: Step) -> StepRecord | None:
         """Where a step notes what it did; None when nobody asked."""
-        return None if self.recording is None else self.recording.steps[step.name]
+        return None if self.records is None else self.records[step.index]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from math import isnan
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,8 +20,9 @@ from inferflow.engine.deadline import Clock, Deadline
 from inferflow.engine.executor import Component, execute
 from inferflow.engine.limits import Limits
 from inferflow.engine.matrix import Matrix
+from inferflow.engine.observer import Observer, RequestStats, guarded, mode_of
 from inferflow.engine.recording import Recording, StepRecord
-from inferflow.engine.request import ScoreRequest, entity_ids
+from inferflow.engine.request import ScoreRequest, entity_ids, routing_key
 from inferflow.engine.run import Run
 from inferflow.engine.slates import Slates
 from inferflow.errors import EngineFault, InvalidRequest
@@ -41,6 +43,7 @@ class Scorer:
         limits: Limits,
         clock: Clock = time.monotonic,
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+        observer: Observer | None = None,
     ) -> None:
         self.plan = plan
         self._components = components
@@ -48,19 +51,54 @@ class Scorer:
         self._clock = clock
         self._new_id = new_id
         self._binder = Binder(plan)
+        self._observer = None if observer is None else guarded(observer)
+        self._named = [(step.name, getattr(step, "kind", "step")) for step in plan.steps]
 
     @property
     def is_local(self) -> bool:
         """True when a request never waits on anything outside this process."""
         return all(component.is_local for component in self._components)
 
-    async def score(self, request: ScoreRequest, recording: Recording | None = None) -> Scores:
-        run = self._begin(request, recording)
+    def score(
+        self, request: ScoreRequest, recording: Recording | None = None
+    ) -> Coroutine[Any, Any, Scores]:
+        """Answer a request; what happened goes into the recording, when there is one."""
+        if self._observer is not None:
+            return self._observed(request, recording, self._observer)
+        records = None if recording is None else tuple(recording.steps.values())
+        return self._answer(request, recording, records)
+
+    async def _answer(
+        self,
+        request: ScoreRequest,
+        recording: Recording | None,
+        records: Sequence[StepRecord] | None,
+        stats: RequestStats | None = None,
+    ) -> Scores:
+        run = self._begin(request, recording, records)
+        if stats is not None:
+            stats.rows = len(run.ids) if run.slates is None else run.slates.count
         await execute(self._components, run)
         scores = self._collect(run)
         if recording is not None:
             recording.total_us = (time.perf_counter() - recording.began) * 1e6
         return scores
+
+    async def _observed(
+        self, request: ScoreRequest, recording: Recording | None, observer: Observer
+    ) -> Scores:
+        began = time.perf_counter()
+        records = self._new_records() if recording is None else tuple(recording.steps.values())
+        stats = RequestStats(self.plan, mode_of(request), records)
+        observer.request_started(self.plan)
+        try:
+            return await self._answer(request, recording, records, stats)
+        except BaseException as failed:
+            stats.blame(failed)
+            raise
+        finally:
+            stats.duration_s = time.perf_counter() - began
+            observer.request_ended(stats)
 
     def score_now(self, request: ScoreRequest, recording: Recording | None = None) -> Scores:
         """`score` without an event loop when nothing waits, with one of its own when it does."""
@@ -69,13 +107,18 @@ class Scorer:
 
     def new_recording(self) -> Recording:
         recording = Recording(self.plan)
-        recording.steps = {
-            step.name: StepRecord(step.name, getattr(step, "kind", "step"))
-            for step in self.plan.steps
-        }
+        recording.steps = {record.name: record for record in self._new_records()}
         return recording
 
-    def _begin(self, request: ScoreRequest, recording: Recording | None) -> Run:
+    def _new_records(self) -> list[StepRecord]:
+        return [StepRecord(name, kind) for name, kind in self._named]
+
+    def _begin(
+        self,
+        request: ScoreRequest,
+        recording: Recording | None,
+        records: Sequence[StepRecord] | None,
+    ) -> Run:
         limits = self._limits
         self._check_size(request)
         binding = self._binder.bind(request)
@@ -88,9 +131,10 @@ class Scorer:
             entities=entities,
             ids=_target_ids(binding, request, entities, rows),
             slates=self._slates(request, rows),
-            routing_key=self._routing_key(request, entities),
-            deadline=Deadline(request.deadline_ms, clock=self._clock),
+            routing_key=routing_key(request, entities) or self._new_id(),
+            deadline=Deadline(_budget(request), clock=self._clock),
             recording=recording,
+            records=records,
         )
         if recording is not None:
             recording.binding = binding
@@ -99,8 +143,12 @@ class Scorer:
         return run
 
     def _check_size(self, request: ScoreRequest) -> None:
+        for part in ("entities", "context", "features", "slate_features"):
+            _check_object(part, getattr(request, part))
         if not request.entities:
             raise InvalidRequest("entities", "the request names no entity")
+        for entity, named in request.features.items():
+            _check_object(f"features.{entity}", named)
         inline = sum(len(named) for named in request.features.values())
         given = inline + len(request.context) + len(request.slate_features)
         self._limits.check("features", given, "features")
@@ -122,22 +170,10 @@ class Scorer:
             )
         return Slates.of("pairs" if kind == "pairs" else "slates", groups, rows, self._limits)
 
-    def _routing_key(self, request: ScoreRequest, entities: Mapping[str, Sequence[str]]) -> str:
-        """Who asks, as stably as the request tells: user, else tracking id, else chance."""
-        if request.user_id:
-            return request.user_id
-        for name in ("user_id", "user"):
-            ids = entities.get(name)
-            if ids is not None and len(ids) == 1:
-                return ids[0]
-            if name in request.context:
-                return str(request.context[name])
-        return request.tracking_id or self._new_id()
-
     def _collect(self, run: Run) -> Scores:
         plan, slates = self.plan, run.slates
         targets = Table(
-            {name: _column(name, column, run.matrix) for name, column in plan.response.targets},
+            {name: _column(name, column, run.matrix) for name, column in _answered(run)},
             _errors(run, "target"),
         )
         groups = None
@@ -168,6 +204,20 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
     raise EngineFault("a step that calls itself local had to wait")
 
 
+def _check_object(field: str, given: Any) -> None:
+    if not isinstance(given, Mapping):
+        raise InvalidRequest(field, f"names with values are wanted, not {type(given).__name__}")
+
+
+def _budget(request: ScoreRequest) -> float | None:
+    given = request.deadline_ms
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float) or isnan(given):
+        raise InvalidRequest("deadline_ms", f"{given!r} is not a number of milliseconds")
+    return float(given)
+
+
 def _row_count(entities: Mapping[str, Sequence[str]]) -> int:
     counts = {name: len(ids) for name, ids in entities.items()}
     rows = max(counts.values())
@@ -196,12 +246,20 @@ def _target_ids(
     return ids if len(ids) == rows else ids * rows
 
 
+def _answered(run: Run) -> Iterable[tuple[str, Column]]:
+    """The target columns of the answer. An input given per slate has no place among targets."""
+    response, wants_inputs = run.plan.response, run.request.wants_inputs
+    if wants_inputs is None or not wants_inputs(run.routing_key):
+        return response.targets
+    return [(name, column) for name, column in response.full if run.matrix.is_filled(column.block)]
+
+
 def _column(name: str, column: Column, matrix: Matrix) -> ScoreColumn:
     values = matrix.column(column)
     rows = matrix.rows if column.space == "target" else matrix.slates
     if len(values) != rows:
         values = np.broadcast_to(values, (rows, *values.shape[1:]))
-    return ScoreColumn(name, column.dtype or dtype_of(values), values, matrix.invalid(column.block))
+    return ScoreColumn(name, column.dtype or dtype_of(values), values, matrix.blank(column))
 
 
 def _errors(run: Run, space: Space) -> list[str]:

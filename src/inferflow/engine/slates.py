@@ -40,11 +40,15 @@ class Slates:
     def of(
         cls,
         kind: Literal["pairs", "slates"],
-        groups: Sequence[Any],
+        groups: Any,
         rows: int,
         limits: Limits,
     ) -> Slates:
         """Check every index against the targets there are."""
+        if isinstance(groups, np.ndarray):
+            groups = groups.tolist()
+        if not isinstance(groups, Sequence) or isinstance(groups, str):
+            raise InvalidRequest(kind, "a list of lists of target indices is wanted")
         if not groups:
             raise InvalidRequest(kind, f"there are no {kind}")
         limits.check(kind, len(groups), kind)
@@ -53,19 +57,17 @@ class Slates:
         flat = [index for group in groups for index in group]
         if not all(type(index) is int for index in flat):
             flat = _whole_numbers(kind, groups)
-        indices = np.array(flat, dtype=np.int64)
-        outside = (indices < 0) | (indices >= rows)
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        if outside.any():
-            first = int(np.flatnonzero(outside)[0])
+        if min(flat) < 0 or max(flat) >= rows:
+            first = next(i for i, index in enumerate(flat) if not 0 <= index < rows)
             number = int(np.searchsorted(offsets, first, side="right")) - 1
             place = first - int(offsets[number])
             raise InvalidRequest(
                 f"{kind}[{number}][{place}]",
-                f"index {indices[first]} is outside the {rows} target(s)",
+                f"index {flat[first]} is outside the {rows} target(s)",
                 f"indices run from 0 to {rows - 1}",
             )
-        return cls(kind, offsets, indices)
+        return cls(kind, offsets, np.array(flat, dtype=np.int64))
 
 
 def _size(kind: str, number: int, group: object, limits: Limits) -> int:

@@ -1,7 +1,7 @@
 """The embedded feature store.
 
 - `schema`: what people declare; `history`: every layout a group ever had
-- `keytext`, `keys`: key values as text and as stored bytes
+- `keys`: the bytes a key's row is stored under
 - `layout`, `rowcodec`: where features lie in a packed row, and packing rows
 - `view`, `decoder`: rows of any age as the answer of a query
 - `values`, `batch`, `group`: what is to be written, typed, checked and merged
@@ -13,7 +13,6 @@
 from inferflow.featurestore.backend import Backend
 from inferflow.featurestore.exporter import export_columns, export_file
 from inferflow.featurestore.importer import import_file, import_table
-from inferflow.featurestore.keytext import canonical_key, canonical_keys
 from inferflow.featurestore.lmdb import LmdbBackend
 from inferflow.featurestore.memory import MemoryBackend
 from inferflow.featurestore.schema import FeatureSchema, parse_schema
@@ -26,8 +25,6 @@ __all__ = [
     "LmdbBackend",
     "MemoryBackend",
     "StoredValue",
-    "canonical_key",
-    "canonical_keys",
     "export_columns",
     "export_file",
     "import_file",

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from inferflow.dtypes import Array
+from inferflow.dtypes.keytext import canonical_keys
 from inferflow.engine.ports import KeyColumns
 from inferflow.errors import CastFailed, InvalidInput, RowRejected
 from inferflow.featurestore.group import FeatureColumn
-from inferflow.featurestore.keytext import canonical_keys
 from inferflow.featurestore.values import default_elements, feature_elements
 from inferflow.plan.catalog import EntityInfo, FeatureInfo
 from inferflow.plan.problems import nearest

@@ -47,8 +47,12 @@ class GroupDecoder:
         """The answer for these rows, one per key, at least one. The arrays may be read-only."""
         states: Array | None = None
         if None in rows:
-            states = np.array([ReadState.MISSING if row is None else 0 for row in rows], np.uint8)
-            rows = [self._blank if row is None else row for row in rows]
+            missing = [at for at, row in enumerate(rows) if row is None]
+            states = np.zeros(len(rows), np.uint8)
+            states[missing] = ReadState.MISSING
+            rows = list(rows)
+            for at in missing:
+                rows[at] = self._blank
         found = typing.cast("Sequence[bytes]", rows)
         table = self._plain_table(found)
         if table is not None and table["expires"].min() > now_ms:
@@ -83,19 +87,31 @@ class GroupDecoder:
             states[expired] = ReadState.EXPIRED
             rows = [self._blank if old else row for old, row in zip(expired, rows, strict=True)]
         versions = np.where(expired, self._version, table["head"] >> FLAG_BITS)
+        runs, absent = self._results_by_version(rows, versions)
+        if states is not None:  # a row that is not there has nothing that could be absent
+            absent = {name: mask & (states == ReadState.REAL) for name, mask in absent.items()}
+        absent = {name: mask for name, mask in absent.items() if mask.any()}
+        return GroupRows(runs, states, absent, table["written"])
+
+    def _results_by_version(
+        self, rows: Sequence[bytes], versions: Array
+    ) -> tuple[tuple[Array, ...], dict[str, Array]]:
+        """The results of rows of several layouts, and per feature the rows without a value."""
+        distinct = np.unique(versions).tolist()
+        if len(distinct) == 1:
+            results, absent = self._results_of(distinct[0], rows)
+            return tuple(results), absent
+        count = len(rows)
         runs = tuple(np.empty((count, run.blank.shape[1]), run.dtype.numpy) for run in self._wanted)
-        absent: dict[str, Array] = {}
-        for version in np.unique(versions).tolist():
+        absent = {}
+        for version in distinct:
             at = np.flatnonzero(versions == version)
             results, masks = self._results_of(version, [rows[row] for row in at.tolist()])
             for run, result in zip(runs, results, strict=True):
                 run[at] = result
             for name, mask in masks.items():
                 absent.setdefault(name, np.zeros(count, np.bool_))[at] = mask
-        if states is not None:  # a row that is not there has nothing that could be absent
-            absent = {name: mask & (states == ReadState.REAL) for name, mask in absent.items()}
-        absent = {name: mask for name, mask in absent.items() if mask.any()}
-        return GroupRows(runs, states, absent, table["written"])
+        return runs, absent
 
     def _results_of(
         self, version: int, rows: Sequence[bytes]

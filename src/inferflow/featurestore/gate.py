@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 
 class Gate:
-    """Counts who is inside. `alone` waits until nobody is and keeps others out meanwhile.
+    """Counts the threads inside. `alone` keeps newcomers out and waits until the others left.
 
-    A thread that is inside may enter again, and is then not kept out by someone who waits for
-    it to leave.
+    A thread that is inside may enter again, whoever waits. It may also ask to be alone and
+    stay inside, as long as it is the only one inside that does: two would wait for each other.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Gate:
         self._own = threading.local()
 
     def enter(self) -> None:
-        depth = getattr(self._own, "depth", 0)
+        depth = self._depth
         self._own.depth = depth + 1
         if depth:
             return
@@ -36,21 +36,26 @@ class Gate:
             return
         with self._changed:
             self._inside -= 1
-            if self._is_taken and not self._inside:
+            if self._is_taken:
                 self._changed.notify_all()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """The caller must not be inside."""
+        own = 1 if self._depth else 0
         with self._changed:
-            while self._is_taken:
+            # Who is inside does not wait for its turn: whoever has it waits for them to leave.
+            while self._is_taken and not own:
                 self._changed.wait()
-            self._is_taken = True
-            while self._inside:
+            was_taken, self._is_taken = self._is_taken, True
+            while self._inside > own:
                 self._changed.wait()
         try:
             yield
         finally:
             with self._changed:
-                self._is_taken = False
+                self._is_taken = was_taken
                 self._changed.notify_all()
+
+    @property
+    def _depth(self) -> int:
+        return getattr(self._own, "depth", 0)

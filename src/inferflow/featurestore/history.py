@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from inferflow.dtypes import parse_dtype
-from inferflow.errors import InferflowError, InvalidInput, StoreFailed
+from inferflow.errors import InvalidInput, StoreFailed
 from inferflow.featurestore.backend import Backend
 from inferflow.featurestore.keys import META, KeySpace
 from inferflow.featurestore.layout import Layout, StoredFeature, lay_out
@@ -121,5 +121,5 @@ def _parsed(record: bytes) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(record)
         return found
-    except (ValueError, InferflowError) as broken:
+    except ValueError as broken:
         raise StoreFailed(f"the record of a feature group is damaged: {broken}") from broken

@@ -68,9 +68,8 @@ def join_parts(columns: KeyColumns) -> list[bytes]:
     *leading, last = columns
     joined = _encoded(last)
     for column in reversed(leading):
-        first = column[0] if len(column) else ""
-        if all(part == first for part in column):  # one user and many categories
-            head = _with_length(first.encode("utf-8", "surrogatepass"))
+        if len(set(column)) == 1:  # one user and many categories
+            head = _with_length(column[0].encode("utf-8", "surrogatepass"))
             joined = [head + rest for rest in joined]
         else:
             encoded = _encoded(column)

@@ -13,6 +13,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -25,6 +26,7 @@ DEFAULT_MAP_BYTES = 1 << 30
 """Address space to begin with. The file itself only takes what is written."""
 _MAX_READERS = 1024
 _SCAN_PAGE = 1000
+_DATA_FILE = "data.mdb"
 
 Found = TypeVar("Found")
 
@@ -70,17 +72,30 @@ class _Write(NamedTuple):
     """True when `change` does not look at the old rows."""
 
 
+_Identity = tuple[int, int, int]
+
+
+def _identity(path: Path) -> _Identity:
+    """What makes a store the same one to this process, however its path is written.
+
+    Of the file, which is kept open: a directory that is deleted and made anew may look like
+    the old one.
+    """
+    found = (path / _DATA_FILE).stat()
+    return os.getpid(), found.st_dev, found.st_ino
+
+
 class _Map:
     """One memory map, which this process must not open twice."""
 
-    _known: ClassVar[dict[tuple[int, int, int], _Map]] = {}
+    _known: ClassVar[dict[_Identity, _Map]] = {}
     _registry: ClassVar[threading.Lock] = threading.Lock()
 
-    def __init__(self, path: Path, map_bytes: int, identity: tuple[int, int, int]) -> None:
+    def __init__(self, path: Path, map_bytes: int) -> None:
         import lmdb
 
         self._lmdb: Any = lmdb
-        self._path, self._identity = path, identity
+        self._path = path
         self._users = 0
         self._gate = Gate()
         self.commits: Committer[_Write] = Committer(self._commit)
@@ -89,6 +104,7 @@ class _Map:
                 str(path), map_size=map_bytes, max_readers=_MAX_READERS, writemap=False
             )
             self._env.reader_check()  # slots of processes that died while reading
+            self._identity = _identity(path)
         except (lmdb.Error, OSError) as refused:
             raise InvalidInput(
                 f"{path}: the feature store cannot be opened: {refused}"
@@ -99,16 +115,17 @@ class _Map:
         """This process's map of a directory. A forked child gets its own."""
         try:
             path.mkdir(exist_ok=True)
-            found = path.stat()
+            with cls._registry:
+                is_there = (path / _DATA_FILE).exists()
+                found = cls._known.get(_identity(path)) if is_there else None
+                if found is None:
+                    found = cls(path, map_bytes)
+                    cls._known[found._identity] = found
+                found._users += 1
+                return found
         except OSError as refused:
             why = refused.strerror or refused
             raise InvalidInput(f"{path}: no feature store can be kept here: {why}") from refused
-        identity = (os.getpid(), found.st_dev, found.st_ino)
-        with cls._registry:
-            if identity not in cls._known:
-                cls._known[identity] = cls(path, map_bytes, identity)
-            cls._known[identity]._users += 1
-            return cls._known[identity]
 
     def release(self) -> None:
         with self._registry:
@@ -161,19 +178,32 @@ class _Map:
             resize()
 
     def _commit_once(self, jobs: Sequence[Job[_Write]]) -> None:
-        with self._env.begin(write=True) as transaction:
+        with self._writing() as transaction:
             if len(jobs) == 1:
                 _apply(transaction, jobs[0].work)
                 return
             for job in jobs:
                 job.error = None
                 try:
-                    with self._env.begin(write=True, parent=transaction) as part:
+                    with self._writing(parent=transaction) as part:
                         _apply(part, job.work)
                 except self._lmdb.Error:
                     raise
                 except Exception as failed:  # of this job alone: its part is rolled back
                     job.error = failed
+
+    @contextmanager
+    def _writing(self, parent: Any = None) -> Iterator[Any]:
+        transaction = self._env.begin(write=True, parent=parent)
+        try:
+            yield transaction
+            transaction.commit()
+        except BaseException:
+            # py-lmdb lets an abort wait for every call in flight, and among busy readers
+            # there is always one. So they are asked to wait outside.
+            with self._gate.alone():
+                transaction.abort()
+            raise
 
     def _grow(self) -> None:
         self._resize(2 * int(self._env.info()["map_size"]))

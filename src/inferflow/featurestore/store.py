@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from inferflow.dtypes import Array
+from inferflow.dtypes.keytext import canonical_key
 from inferflow.engine.ports import GroupRows, KeyColumns, ReadState
 from inferflow.errors import InvalidInput
 from inferflow.featurestore.backend import Backend
@@ -24,7 +25,6 @@ from inferflow.featurestore.batch import Batch, batch_of_rows
 from inferflow.featurestore.group import StoredGroup
 from inferflow.featurestore.history import check_format, groups_ever
 from inferflow.featurestore.keys import KeySpace, join_parts, split_parts
-from inferflow.featurestore.keytext import canonical_key
 from inferflow.featurestore.reading import StoreRead
 from inferflow.featurestore.schema import FeatureSchema
 from inferflow.plan.query import FeatureRead

@@ -7,9 +7,10 @@ pandas calls missing (NaN included, as `to_parquet` does). NaN anywhere else is 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,10 +20,20 @@ from inferflow.featurestore.batch import RawColumn
 
 Table = dict[str, RawColumn]
 
+T = TypeVar("T")
+
 
 def read_table(path: Path) -> Table:
     """The columns of a .parquet or .csv file."""
-    readers = {".parquet": _read_parquet, ".csv": _read_csv}
+    return _read(path, {".parquet": _read_parquet, ".csv": _read_csv})
+
+
+def column_names(path: Path) -> list[str]:
+    """What a .parquet or .csv file calls its columns; its rows are not read."""
+    return _read(path, {".parquet": _parquet_names, ".csv": _csv_names})
+
+
+def _read(path: Path, readers: Mapping[str, Callable[[Path], T]]) -> T:
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise InvalidInput(f"{path.name}: only .parquet and .csv files can be imported")
@@ -60,11 +71,26 @@ def _from_values(values: Array | Sequence[Any]) -> RawColumn:
 
 def _read_csv(path: Path) -> Table:
     """Cells as text; the schema says later what they are. A blank line is not a row."""
+    header, rows = _csv_rows(path)
+    if set(map(len, rows)) - {len(header)}:
+        row = next(at for at, row in enumerate(rows) if len(row) != len(header))
+        what = f"{len(rows[row])} cells where {len(header)} columns are named"
+        raise RowRejected(path.name, row + 1, what)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
+    return {name: _from_cells(cells) for name, cells in zip(header, columns, strict=True)}
+
+
+def _csv_names(path: Path) -> list[str]:
+    return _csv_rows(path, at_most=0)[0]
+
+
+def _csv_rows(path: Path, at_most: int | None = None) -> tuple[list[str], list[list[str]]]:
+    """The header, and rows that are not blank."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
             header = next(reader, [])
-            rows = [row for row in reader if row]
+            rows = [row for row in islice(reader, at_most) if row]
         except (csv.Error, UnicodeDecodeError) as broken:
             what = f"{path.name}, line {reader.line_num + 1}: not a CSV file: {broken}"
             raise InvalidInput(what) from broken
@@ -73,12 +99,7 @@ def _read_csv(path: Path) -> Table:
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise InvalidInput(f"{path.name}: column {twice!r} is there twice")
-    if set(map(len, rows)) - {len(header)}:
-        row = next(at for at, row in enumerate(rows) if len(row) != len(header))
-        what = f"{len(rows[row])} cells where {len(header)} columns are named"
-        raise RowRejected(path.name, row + 1, what)
-    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-    return {name: _from_cells(cells) for name, cells in zip(header, columns, strict=True)}
+    return header, rows
 
 
 def _from_cells(cells: Sequence[str]) -> RawColumn:
@@ -88,13 +109,23 @@ def _from_cells(cells: Sequence[str]) -> RawColumn:
 
 
 def _read_parquet(path: Path) -> Table:
+    # One thread: a few columns are decoded faster than a pool is started for them.
+    return _parquet(
+        path, lambda parquet: _from_arrow(parquet.read_table(str(path), use_threads=False))
+    )
+
+
+def _parquet_names(path: Path) -> list[str]:
+    return _parquet(path, lambda parquet: list(parquet.read_schema(str(path)).names))
+
+
+def _parquet(path: Path, read: Callable[[Any], T]) -> T:
     try:
         from pyarrow import ArrowException, parquet
     except ModuleNotFoundError as missing:
         raise MissingExtra("parquet", for_what=f"reading {path.name}") from missing
     try:
-        # One thread: a few columns are decoded faster than a pool is started for them.
-        return _from_arrow(parquet.read_table(str(path), use_threads=False))
+        return read(parquet)
     except ArrowException as broken:
         raise InvalidInput(f"{path.name}: not a Parquet file: {broken}") from broken
 

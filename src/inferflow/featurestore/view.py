@@ -62,11 +62,21 @@ class LayoutView:
         self.layout = layout
         self._runs = runs
         self._pieces = [_pieces(layout, run) for run in runs]
-        self._bits = {feature.name: bit for bit, feature in enumerate(layout.features)}
         held = {wanted for pieces in self._pieces for piece in pieces for wanted in piece.features}
-        self._lacking = tuple(
-            wanted.declared.name for run in runs for wanted in run.features if wanted not in held
-        )
+        every = [wanted for run in runs for wanted in run.features]
+        self._lacking = tuple(each.declared.name for each in every if each not in held)
+        bits = {feature.name: bit for bit, feature in enumerate(layout.features)}
+        self._bits = {
+            each.declared.name: bits[each.declared.name] for each in every if each in held
+        }
+        # For each result column the bit of its feature; one bit more stands for those lacking.
+        self._column_bits = [
+            np.repeat(
+                [self._bits.get(each.declared.name, len(bits)) for each in run.features],
+                [each.declared.dim for each in run.features],
+            )
+            for run in runs
+        ]
         self._fields = [self._field(number) for number in range(len(runs))]
         extra = {f"q{n}": field for n, field in enumerate(self._fields) if field is not None}
         self.dtype = row_dtype({**layout.fields, **extra}, layout.size)
@@ -134,17 +144,15 @@ class LayoutView:
             outs = [
                 self._one_by_one(number, table, rows, absent) for number in range(len(self._runs))
             ]
-        given = given_of(self.layout, table)
-        if given.all():
-            return outs, absent
-        outs = [np.array(out) for out in outs]  # a view into the rows cannot be written to
-        for out, run in zip(outs, self._runs, strict=True):
-            for wanted in run.features:
-                name = wanted.declared.name
-                if name not in self._lacking:
-                    gone = ~given[:, self._bits[name]]
-                    out[gone, wanted.columns] = wanted.default
-                    absent[name] = absent.get(name, gone) | gone
+        gone = np.zeros((len(rows), len(self.layout.features) + 1), np.bool_)
+        gone[:, :-1] = ~given_of(self.layout, table)
+        is_gone = np.asarray(gone.any(axis=0))
+        if is_gone.any():
+            for number, (run, bits) in enumerate(zip(self._runs, self._column_bits, strict=True)):
+                outs[number] = np.where(gone[:, bits], run.blank, outs[number])
+            for name, bit in self._bits.items():
+                if is_gone[bit]:
+                    absent[name] = absent.get(name, gone[:, bit]) | gone[:, bit]
         return outs, absent
 
     def _one_by_one(

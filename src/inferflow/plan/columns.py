@@ -11,14 +11,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import numpy as np
-
 from inferflow.dtypes import STRING, DType
+from inferflow.plan.defaults import default_row
 from inferflow.plan.plan import Block, Column, RequestColumn, Space
 from inferflow.plan.problems import Problems, closest_hint
+from inferflow.plan.spec import CONTEXT as CONTEXT
 from inferflow.plan.spec import INIT, Use
-
-CONTEXT = "context:"
 
 
 @dataclass(slots=True)
@@ -27,6 +25,8 @@ class _Wish:
 
     name: str
     dtypes: list[DType] = field(default_factory=list)
+    is_read_untyped: bool = False
+    """Some step takes the value as it comes, so another's type must not change it first."""
     dims: set[int] = field(default_factory=set)
     defaults: list[Any] = field(default_factory=list)
     wheres: list[str] = field(default_factory=list)
@@ -71,8 +71,12 @@ class ColumnBook:
         for alias in aliases:
             self._aliases.setdefault(alias, []).append(column)
 
-    def constant(self, name: str, value: str) -> None:
+    def constant(self, name: str, value: str, *, where: str) -> None:
         """A column whose value the config itself implies, the same on every row."""
+        other = self._wishes.get(name)
+        if other is not None and other.constant != value:
+            self._problems.error(where, f"column {name!r} is already {other.constant!r}")
+            return
         self._wishes[name] = _Wish(name, dtypes=[STRING], constant=value)
 
     # --- reading, first pass -----------------------------------------------------------------
@@ -98,6 +102,8 @@ class ColumnBook:
             wish.wheres.append(use.where)
         if use.dtype is not None:
             wish.dtypes.append(use.dtype)
+        elif reader is not None:
+            wish.is_read_untyped = True
         if use.dim is not None:
             wish.dims.add(use.dim)
         if use.default is not None and use.default not in wish.defaults:
@@ -118,25 +124,23 @@ class ColumnBook:
 
     def _may_be_requested(self, use: Use, *, reader: str | None, is_key: bool) -> bool:
         """Whether an unwritten name may come with the request, or must be a mistake."""
-        if use.column.startswith(CONTEXT):
+        family, is_qualified, _ = use.column.partition(":")
+        if use.column.startswith(CONTEXT) or not is_qualified:
             return True
-        prefix, _, _ = use.column.rpartition(":")
         writers = {
             column.step
             for name, column in self._written_names()
-            if prefix and name.rpartition(":")[0] == prefix
+            if name.partition(":")[0] == family
         }
         if is_key:
-            # `user:profile:user_id` as the key of the very step that writes `user:profile:…`
-            # can only mean the user the request names.
-            mistaken = bool(writers - {reader})
-        else:
-            families = {name.partition(":")[0] for name, _ in self._written_names()}
-            mistaken = bool(writers) or (bool(prefix) and prefix.partition(":")[0] in families)
-        if mistaken:
+            # `user:profile:user_id` names the user of the request, whoever writes `user:…`; any
+            # other name of that family does so only as the key of the step that writes it.
+            own = use.column.rpartition(":")[2].removesuffix("_id") == family
+            writers = set() if own else writers - {reader}
+        if writers:
             hint = closest_hint(use.column, [name for name, _ in self._written_names()])
             self._problems.error(use.where, f"no step writes column {use.column!r}", hint)
-        return not mistaken
+        return not writers
 
     def _written_names(self) -> list[tuple[str, Column]]:
         return [
@@ -152,15 +156,18 @@ class ColumnBook:
             role: Literal["key", "value", "constant"] = (
                 "constant" if wish.constant is not None else "key" if wish.is_key else "value"
             )
-            dtype = wish.dtypes[0] if len(set(wish.dtypes)) == 1 else None
+            is_vector = any(d.is_vector for d in wish.dtypes)
+            is_typed = len(set(wish.dtypes)) == 1 and (is_vector or not wish.is_read_untyped)
+            dtype = wish.dtypes[0] if is_typed else None
             if len(wish.dims) > 1:
                 self._problems.error(wish.wheres[0], f"{wish.name!r} is given several lengths")
             if len(wish.defaults) > 1:
                 self._problems.error(wish.wheres[0], f"{wish.name!r} is given several defaults")
-            is_vector = any(d.is_vector for d in wish.dtypes)
             width = next(iter(wish.dims), None) if is_vector else 1
             if role == "key":
                 dtype, width = None, 1
+            elif role == "value" and dtype is not None and width is not None:
+                self._check_default(wish, dtype, width)
             places = {
                 space: self._place(wish.name, dtype, width, space)
                 for space in (("target", "slate") if wish.at_slate else ("target",))
@@ -177,6 +184,15 @@ class ColumnBook:
                 per_target=wish.at_target,
             )
         self.request_columns = list(self._requested.values())
+
+    def _check_default(self, wish: _Wish, dtype: DType, width: int) -> None:
+        for default in wish.defaults:
+            try:
+                row = default_row(default, dtype.element, width)
+            except ValueError as wrong:
+                self._problems.error(wish.wheres[0], str(wrong))
+            else:
+                wish.defaults = [row.tolist() if dtype.is_vector else default]
 
     def _place(self, name: str, dtype: DType | None, width: int | None, space: Space) -> Column:
         block = self.new_block(dtype.element if dtype else None, width, INIT, space)
@@ -196,11 +212,13 @@ class ColumnBook:
             if requested is None:
                 return None, None
             return requested.target, requested.slate if slate else None
-        if reader is not None and column.step not in self._above[reader]:
-            whose = "itself" if column.step == reader else repr(column.step)
+        if column.step == reader:
+            self._problems.error(use.where, f"column {column.name!r} is what this step writes")
+        elif reader is not None and column.step not in self._above[reader]:
             self._problems.error(
                 use.where,
-                f"column {column.name!r} is written by {whose}, which {reader!r} does not wait for",
+                f"column {column.name!r} is written by {column.step!r}, "
+                f"which {reader!r} does not wait for",
                 f"let {column.step!r} feed {reader!r} in component_dependency",
             )
         if column.space == "slate" and reader is not None and not slate:
@@ -217,18 +235,3 @@ class ColumnBook:
         names.update({r.name: r.target for r in self._requested.values() if r.target is not None})
         names.update(self._written)
         return names
-
-
-def default_array(value: Any, dtype: DType, width: int) -> np.ndarray[Any, Any]:
-    """A default as one row of its column. Raises ValueError or TypeError if it does not fit."""
-    if dtype.is_text:
-        row = np.empty(width, dtype=object)
-        row[:] = value if isinstance(value, list) else str(value)
-        return row
-    row = np.asarray(value, dtype=np.float64 if dtype.is_float else None)
-    if row.dtype.kind not in "fiub":
-        raise ValueError(f"{value!r} is not a {dtype.name}")
-    converted = np.broadcast_to(row, (width,)).astype(dtype.numpy)
-    if not dtype.is_float and not np.array_equal(converted, np.broadcast_to(row, (width,))):
-        raise ValueError(f"{value!r} does not fit {dtype.name}")
-    return converted

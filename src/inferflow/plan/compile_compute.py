@@ -31,6 +31,7 @@ class ComputeCompiler:
         self._problems = problems
         self._output: Column | None = None
         self._inputs: dict[str, Column] = {}
+        self._precision = FP64 if step.dtype is FP64 else FP32
 
     def declare(self) -> None:
         step = self._step
@@ -52,7 +53,8 @@ class ComputeCompiler:
         step = self._step
         info = self._expression()
         chosen = self._variables(info) if info else {}
-        sources = [self._source(use) for use in chosen.values()]
+        numeric = info.numeric if info else frozenset()
+        sources = [self._source(use, variable in numeric) for variable, use in chosen.items()]
         if info is not None:
             self._check_numbers(info, dict(zip(chosen, sources, strict=True)))
         for use in step.uses:
@@ -73,7 +75,7 @@ class ComputeCompiler:
             variables=tuple(chosen),
             sources=tuple(known),
             output=self._output,
-            precision=FP64 if step.dtype is FP64 else FP32,
+            precision=self._precision,
             strict=step.strict,
             cross_row=info.cross_row if info else False,
             nan_policy=step.nan_policy,
@@ -144,14 +146,18 @@ class ComputeCompiler:
                     f"and column {column.name!r} is {column.dtype.name}",
                 )
 
-    def _source(self, use: Use) -> Source | None:
+    def _source(self, use: Use, is_number: bool) -> Source | None:
+        declared = use.dtype
+        if is_number and use.variable and declared is not None and declared.is_text:
+            # `variable@String` is how the original says that a text holds a number.
+            declared = self._precision
         target, slate = self._book.resolve(use, reader=self._step.name, slate=self._step.slate)
         column = target or slate
         if column is None:
             return None
         self._inputs.setdefault(use.column, column)
         return Source(
-            use.column, target, slate, via(use.dtype, column.dtype), column.width or use.dim or 0
+            use.column, target, slate, via(declared, column.dtype), column.width or use.dim or 0
         )
 
     def input_columns(self) -> dict[str, Column]:

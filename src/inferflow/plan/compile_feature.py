@@ -11,7 +11,8 @@ import numpy as np
 from inferflow.dtypes import STRING, DType
 from inferflow.dtypes.casting import cast
 from inferflow.plan.catalog import Catalog, EntityInfo, FeatureInfo, GroupInfo
-from inferflow.plan.columns import ColumnBook, default_array
+from inferflow.plan.columns import ColumnBook
+from inferflow.plan.defaults import default_row
 from inferflow.plan.plan import CacheRule, Column, FeatureStep, Fill, KeySource, Step
 from inferflow.plan.problems import Problems, closest_hint
 from inferflow.plan.query import FeatureRead, GroupRead, RunRead
@@ -143,6 +144,7 @@ class FeatureCompiler:
                 f"feature {feature.label!r} is {info.dtype.name} in the store "
                 f"and cannot be read as {wanted.name}",
             )
+            return info.dtype
         return element.vector if info.dtype.is_vector else element
 
     def _declare_run(
@@ -185,13 +187,13 @@ class FeatureCompiler:
         element = dtype.element
         if feature.default is not None:
             try:
-                return default_array(feature.default, element, info.dim)
-            except (ValueError, TypeError) as wrong:
+                return default_row(feature.default, element, info.dim)
+            except ValueError as wrong:
                 self._problems.error(f"{where}.defaults[{feature.label!r}]", str(wrong))
         elif info.default is not None:
-            stored = default_array(info.default, info.dtype.element, info.dim)
+            stored = default_row(info.default, info.dtype.element, info.dim)
             return cast(stored, info.dtype.element, element)
-        return default_array("" if element.is_text else 0, element, info.dim)
+        return default_row("" if element.is_text else 0, element, info.dim)
 
     def _text_column(self, name: str) -> Column:
         block = self._book.new_block(STRING, 1, self._step.name)
@@ -258,4 +260,11 @@ class FeatureCompiler:
         return replace(step, kept_keys=kept, id_column=joined, writes=step.writes + extra)
 
     def logged(self) -> list[Column]:
-        return self._features
+        """In the order written, which is not the order in which they lie in blocks."""
+        by_name = {column.name: column for column in self._features}
+        names = [
+            f"{self._step.prefix}:{group.label}:{feature.label}"
+            for group in self._step.groups
+            for feature in group.features
+        ]
+        return [by_name[name] for name in names if name in by_name]

@@ -17,9 +17,10 @@ from inferflow.plan.plan import (
     Source,
     Space,
     Step,
+    TensorPlan,
 )
 from inferflow.plan.problems import Problems, closest_hint
-from inferflow.plan.spec import ConfigSpec, ModelStepSpec, Use
+from inferflow.plan.spec import SHARE_ROUNDING, ConfigSpec, ModelStepSpec, Use
 from inferflow.plan.tensors import BoundOutput, BoundUse, bind_inputs, bind_outputs, via
 
 LOCAL = "local"
@@ -54,14 +55,15 @@ class ModelCompiler:
             self._declare_scores()
         calibration = self._step.calibration
         if calibration is not None and calibration.kind == "lookup":
-            self._book.constant(f"{calibration.name}_model", self._step.model)
-            self._book.constant("inferflow_config_id", self._spec.id)
+            where = f"{self._step.name}.calibration"
+            self._book.constant(f"{calibration.name}_model", self._step.model, where=where)
+            self._book.constant("inferflow_config_id", self._spec.id, where=where)
 
     def _choose_arms(self) -> None:
         """Arms in routing order; the last one takes what the percentages leave."""
         step = self._step
         texts = [(route.endpoint, route.percent) for route in step.routes if route.percent > 0]
-        if not texts or sum(share for _, share in texts) < 100:
+        if not texts or sum(share for _, share in texts) < 100 - SHARE_ROUNDING:
             texts.append((step.endpoint, 0.0))
         total = 0.0
         for text, share in texts:
@@ -146,10 +148,13 @@ class ModelCompiler:
 
     def compile(self, place: dict[str, Any]) -> Step:
         step = self._step
-        bound = [item for item in map(self._bound, self._uses()) if item is not None]
+        uses = self._uses()
+        bound = [item for item in map(self._bound, uses) if item is not None]
         arms = []
         for endpoint, signature in self._arms:
-            tensors = bind_inputs(step, bound, signature, self._problems) if bound else ()
+            tensors: tuple[TensorPlan, ...] = ()
+            if bound and len(bound) == len(uses):
+                tensors = bind_inputs(step, bound, signature, self._problems)
             arms.append(ModelArm(endpoint, signature, tensors, self._fitted_outputs(signature)))
         reads = [c for item in bound for c in (item.source.target, item.source.slate) if c]
         return ModelStep(

@@ -18,7 +18,7 @@ from inferflow.plan.compile_compute import ComputeCompiler
 from inferflow.plan.compile_feature import FeatureCompiler
 from inferflow.plan.compile_model import ModelCompiler
 from inferflow.plan.direction import WHERE as EDGES
-from inferflow.plan.graph import ancestors, find_cycle, levels, reverse, topological_order
+from inferflow.plan.graph import ancestors, find_cycles, levels, reverse, topological_order
 from inferflow.plan.normalise import normalise
 from inferflow.plan.plan import Column, InitStep, LogPlan, Plan, Response, Step
 from inferflow.plan.problems import Problem, Problems
@@ -31,6 +31,7 @@ from inferflow.plan.spec import (
     StepSpec,
     Use,
 )
+from inferflow.plan.split import Split, is_split, read_split
 
 StepCompiler = FeatureCompiler | ModelCompiler | ComputeCompiler
 
@@ -42,6 +43,8 @@ class Compiled:
     config_id: str
     plan: Plan | None
     problems: tuple[Problem, ...]
+    split: Split | None = None
+    """Set instead of a plan when the id stands for other configs."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -50,6 +53,9 @@ class Compiled:
 
 def compile_config(config_id: str, written: Any, catalog: Catalog) -> Compiled:
     """Compile what was written under this id, in either shape."""
+    if is_split(written):
+        split, wrong = read_split(config_id, written)
+        return Compiled(config_id, None, tuple(wrong), split)
     spec, problems = normalise(config_id, written)
     if spec is None:
         return Compiled(config_id, None, tuple(problems))
@@ -58,11 +64,10 @@ def compile_config(config_id: str, written: Any, catalog: Catalog) -> Compiled:
 
 def compile_spec(spec: ConfigSpec, catalog: Catalog, problems: Problems | None = None) -> Compiled:
     problems = Problems(problems or ())
-    cycle = find_cycle(spec.feeds)
-    if cycle:
+    for cycle in find_cycles(spec.feeds):
         path = " → ".join(cycle)
-        problems.error(EDGES, f"the graph has a cycle: {path}", "remove one of these edges")
-        return Compiled(spec.id, None, tuple(problems))
+        hint = f"nothing comes before {INIT!r}" if INIT in cycle else "remove one of these edges"
+        problems.error(EDGES, f"the graph has a cycle: {path}", hint)
     above = {step: {INIT, *over} for step, over in ancestors(spec.feeds).items()}
     book = ColumnBook(above, problems)
     compilers = {
@@ -120,6 +125,8 @@ def _ordered_steps(
     spec: ConfigSpec, compilers: Mapping[str, StepCompiler], book: ColumnBook
 ) -> tuple[Step, ...]:
     order = topological_order(spec.feeds)
+    # Steps on a cycle have no place in it; they are compiled only for their own problems.
+    order += [name for name in spec.feeds if name not in order]
     index = {name: i for i, name in enumerate(order)}
     needs, level = reverse(spec.feeds), levels(spec.feeds)
     steps: list[Step] = []
@@ -173,7 +180,8 @@ def _response(
     full: dict[str, Column] = {}
     for compiler in compilers.values():
         if isinstance(compiler, ModelCompiler):
-            full.update(compiler.input_columns())
+            inputs = compiler.input_columns().items()
+            full.update({name: column for name, column in inputs if column.space == "target"})
     full.update({name: column for name, column in targets if name not in full})
     return Response(
         tuple(targets), tuple(slates), tuple(full.items()), spec.response.model_schema_perc

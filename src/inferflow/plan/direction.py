@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from inferflow.plan.graph import complete, find_cycle, reverse
-from inferflow.plan.problems import Problems
+from inferflow.plan.graph import complete, reverse
 from inferflow.plan.spec import INIT
 
 Direction = Literal["children", "dependencies"]
@@ -26,7 +25,6 @@ def settle_direction(
     reads_from: Callable[[str, str], bool],
     *,
     tie: Direction,
-    problems: Problems,
 ) -> tuple[Direction, str]:
     """The direction and, in words, why. `reads_from(a, b)`: a reads a column that b writes."""
     if said is not None:
@@ -34,10 +32,8 @@ def settle_direction(
     is_listed = any(INIT in listed for listed in edges.values())
     has_list = bool(edges.get(INIT))
     if is_listed and has_list:
-        cycle = find_cycle(complete(edges))
-        path = " → ".join(cycle) or f"{INIT} is both before and after other components"
-        problems.error(WHERE, f"the graph has a cycle: {path}", "the root must only come first")
-        return "children", "undecided"
+        # Whichever way it is read, the root is above every other root: there is a cycle.
+        return "children", f"edges list children, but {INIT!r} is on both ends of them"
     if is_listed:
         return "dependencies", f"edges list dependencies, because {INIT!r} is listed as one"
     if has_list:

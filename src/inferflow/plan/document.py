@@ -1,6 +1,7 @@
 """Reads JSON and YAML the way a config deserves: a key given twice is refused, not overwritten.
 
-YAML follows the 1.2 core rules, so that `on`, `no` and `1e-5` mean what they look like.
+YAML follows the 1.2 core rules, so that `on`, `no` and `1e-5` mean what they look like. A file
+that would exhaust the stack or the memory of whoever reads it is refused before it can.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from typing import Any, ClassVar
 import yaml
 
 from inferflow.errors import InvalidInput
+
+MAX_DEPTH = 100
+"""Levels of nesting; a config needs about ten."""
+MAX_NODES = 1_000_000
+"""Values in one document, each alias counted as what it stands for."""
 
 
 def read_document(path: Path) -> Any:
@@ -27,7 +33,7 @@ def read_document(path: Path) -> Any:
 def parse_document(text: str, *, name: str, is_json: bool) -> Any:
     """Parse text; errors name the document, the line and the column."""
     try:
-        return _parse_json(text) if is_json else yaml.load(text, Loader=_StrictLoader)
+        return _parse_json(text) if is_json else _parse_yaml(text)
     except json.JSONDecodeError as broken:
         at = f"line {broken.lineno}, column {broken.colno}"
         raise InvalidInput(f"{name}: not valid JSON at {at}: {broken.msg}") from broken
@@ -35,8 +41,12 @@ def parse_document(text: str, *, name: str, is_json: bool) -> Any:
         mark = broken.problem_mark
         at = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "unknown place"
         raise InvalidInput(f"{name}: not valid YAML at {at}: {broken.problem}") from broken
-    except (yaml.YAMLError, _Refused, RecursionError) as broken:
-        raise InvalidInput(f"{name}: {broken or 'nested too deeply'}") from broken
+    except RecursionError as broken:
+        raise InvalidInput(f"{name}: nested too deeply") from broken
+    except (yaml.YAMLError, _Refused) as broken:
+        raise InvalidInput(f"{name}: {broken}") from broken
+    except ValueError as broken:  # what is left is Python's own limit on the digits of a number
+        raise InvalidInput(f"{name}: holds a number too long to read") from broken
 
 
 class _Refused(ValueError):
@@ -44,7 +54,13 @@ class _Refused(ValueError):
 
 
 def _parse_json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    content = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise _Refused("a \\ud… escape stands for half a character") from None
+    return content
 
 
 def _no_constant(word: str) -> Any:
@@ -61,6 +77,37 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _parse_yaml(text: str) -> Any:
+    _check_size(text)
+    return yaml.load(text, Loader=_StrictLoader)
+
+
+def _check_size(text: str) -> None:
+    """Nesting that would overflow the stack of the loader, and aliases of aliases of aliases."""
+    known: dict[str, int] = {}
+    anchors: list[str | None] = []
+    sizes = [0]
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in anchors:
+                raise _Refused(f"*{event.anchor} refers to itself")
+            sizes[-1] += known.get(event.anchor or "", 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[-1] += 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            anchors.append(event.anchor)
+            sizes.append(1)
+            if len(sizes) > MAX_DEPTH:
+                raise _Refused("nested too deeply")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            size, anchor = sizes.pop(), anchors.pop()
+            sizes[-1] += size
+            if anchor is not None:
+                known[anchor] = size
+        if sizes[-1] > MAX_NODES:
+            raise _Refused(f"holds more than {MAX_NODES:,} values")
 
 
 class _StrictLoader(_Loader):  # type: ignore[misc]  # the C loader when PyYAML has it

@@ -46,6 +46,20 @@ def topological_order(feeds: Feeds) -> list[str]:
     return order
 
 
+def find_cycles(feeds: Feeds) -> list[list[str]]:
+    """Cycles that share no step, as paths that end where they began; none in a DAG."""
+    cycles: list[list[str]] = []
+    left = dict(feeds)
+    while cycle := find_cycle(left):
+        cycles.append(cycle)
+        left = {
+            step: tuple(child for child in children if child not in cycle)
+            for step, children in left.items()
+            if step not in cycle
+        }
+    return cycles
+
+
 def find_cycle(feeds: Feeds) -> list[str]:
     """One cycle as a path that ends where it began, or an empty list."""
     stuck = set(feeds) - set(topological_order(feeds))
@@ -72,12 +86,16 @@ def levels(feeds: Feeds) -> dict[str, int]:
 
 
 def ancestors(feeds: Feeds) -> dict[str, frozenset[str]]:
-    """step → every step that has ended before it starts."""
+    """step → every step that has ended before it starts. On a cycle, a step is above itself."""
     needs = reverse(feeds)
     result: dict[str, frozenset[str]] = {}
-    for step in topological_order(feeds):
-        above: set[str] = set(needs[step])
-        for parent in needs[step]:
-            above |= result[parent]
+    for step in feeds:
+        above: set[str] = set()
+        pending = list(needs[step])
+        while pending:
+            parent = pending.pop()
+            if parent not in above:
+                above.add(parent)
+                pending.extend(needs[parent])
         result[step] = frozenset(above)
     return result

@@ -10,18 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from inferflow.errors import InvalidInput
 from inferflow.plan.direction import WHERE as EDGES
 from inferflow.plan.direction import directed, settle_direction
 from inferflow.plan.problems import Problems, nearest
-from inferflow.plan.schema import (
-    TOLERATED_KEYS,
-    ComponentsDoc,
-    ConfigDoc,
-    known_keys,
-)
+from inferflow.plan.schema import ComponentsDoc, ConfigDoc
 from inferflow.plan.spec import (
     INIT,
     ComputeStepSpec,
@@ -31,36 +24,42 @@ from inferflow.plan.spec import (
     ResponseSpec,
     StepSpec,
 )
+from inferflow.plan.split import is_split_alone
 from inferflow.plan.stepspecs import (
     read_compute_step,
     read_feature_step,
     read_model_step,
 )
+from inferflow.plan.validation import validated
 
 __all__ = ["normalise", "unwrap"]
+
+
+_PARTS = ("dag_execution_config", "component_config", "response_config")
 
 
 def unwrap(document: Any, config_id: str) -> dict[str, Any]:
     """Configs by id: a file holds `{id: {…}}` for one or more ids, or one inner object alone."""
     if not isinstance(document, dict):
         raise InvalidInput(f"{config_id}: a config is an object, not {type(document).__name__}")
-    if "dag_execution_config" in document or "component_config" in document:
+    if not document:
+        raise InvalidInput(f"{config_id}: holds no config")
+    if any(part in document for part in _PARTS) or is_split_alone(document):
         return {config_id: document}
     return {str(key): value for key, value in document.items()}
 
 
 def normalise(config_id: str, written: Any) -> tuple[ConfigSpec | None, Problems]:
-    """The config's one meaning, and everything that is wrong with how it is written."""
+    """The config's one meaning, and everything that is wrong with how it is written. A spec
+    that comes with errors is good for finding more of them, and for nothing else."""
     problems = Problems()
-    doc = _validated(written, problems)
+    doc = validated(written, problems)
     if doc is None:
         return None, problems
     components = doc.component_config
     list_shaped = _is_list_shaped(components)
     steps = _steps(components, problems, list_shaped=list_shaped)
     feeds, readings = _feeds(doc, steps, problems, list_shaped=list_shaped)
-    if problems.errors:
-        return None, problems
     response = doc.response_config
     log = response.log_features
     written_columns = {name for step in steps.values() for name in columns_of(step)}
@@ -94,49 +93,6 @@ def normalise(config_id: str, written: Any) -> tuple[ConfigSpec | None, Problems
     )
 
 
-def _validated(written: Any, problems: Problems) -> ConfigDoc | None:
-    cleaned = _without_tolerated(written, "", problems)
-    try:
-        return ConfigDoc.model_validate(cleaned)
-    except ValidationError as invalid:
-        for error in invalid.errors(include_url=False):
-            where = _path(error["loc"])
-            if error["type"] == "extra_forbidden":
-                key = str(error["loc"][-1])
-                meant = nearest(key, known_keys() - {key})
-                problems.error(where, "unknown key", f"closest: {meant!r}" if meant else "")
-            elif error["type"] == "missing":
-                problems.error(where, "is required")
-            else:
-                problems.error(where, error["msg"].removeprefix("Value error, "))
-        return None
-
-
-def _without_tolerated(written: Any, where: str, problems: Problems) -> Any:
-    if isinstance(written, Mapping):
-        for key in written:
-            if key in TOLERATED_KEYS:
-                problems.note(f"{where}{key}", "has no effect here and is ignored")
-        return {
-            key: _without_tolerated(value, f"{where}{key}.", problems)
-            for key, value in written.items()
-            if key not in TOLERATED_KEYS
-        }
-    return written
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    path = ""
-    for part in location:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif re.fullmatch(r"[A-Za-z_][\w-]*", part):
-            path += f".{part}" if path else part
-        else:
-            path += f"[{part!r}]"
-    return path or "config"
-
-
 def _is_list_shaped(components: ComponentsDoc) -> bool:
     return any(
         part is not None
@@ -165,20 +121,27 @@ def _steps(
         else:
             steps[step.name] = step
 
-    for name, feature in _named(components, "feature_component_config", "feature_components"):
+    for name, feature in _named(components, "feature", problems):
         add(read_feature_step(name, feature, components, problems, list_shaped=list_shaped))
-    for name, model in _named(components, "predator_component_config", "predator_components"):
+    for name, model in _named(components, "predator", problems):
         add(read_model_step(name, model, problems, list_shaped=list_shaped))
-    for name, compute in _named(components, "numerix_component_config", "numerix_components"):
+    for name, compute in _named(components, "numerix", problems):
         add(read_compute_step(name, compute, problems, list_shaped=list_shaped))
     if not any(isinstance(step, FeatureStepSpec | ModelStepSpec) for step in steps.values()):
         problems.error(where, "needs at least one feature or model component")
     return steps
 
 
-def _named(components: ComponentsDoc, as_map: str, as_list: str) -> list[tuple[str, Any]]:
-    mapped = getattr(components, as_map) or {}
-    listed = getattr(components, as_list) or []
+def _named(components: ComponentsDoc, kind: str, problems: Problems) -> list[tuple[str, Any]]:
+    """(name, component) of one kind, in either shape or both."""
+    mapped = getattr(components, f"{kind}_component_config") or {}
+    listed = getattr(components, f"{kind}_components") or []
+    for name, doc in mapped.items():
+        if doc.component not in ("", name):
+            problems.error(
+                f"component_config.{name}.component",
+                f"{doc.component!r} is not the name this component has as a key",
+            )
     return [*mapped.items(), *((doc.component, doc) for doc in listed)]
 
 
@@ -187,7 +150,8 @@ def _feeds(
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     dag = doc.dag_execution_config
     edges = dag.component_dependency
-    for name in dict.fromkeys([*edges, *(other for listed in edges.values() for other in listed)]):
+    named = dict.fromkeys([*edges, *(other for listed in edges.values() for other in listed)])
+    for name in named:
         if name not in steps and name != INIT:
             meant = nearest(name, [*steps, INIT])
             problems.error(
@@ -196,29 +160,28 @@ def _feeds(
                 f"closest: {meant!r}" if meant else "",
             )
     for name in steps:
-        if name not in edges and not any(name in listed for listed in edges.values()):
+        if name not in named:
             problems.error(
                 f"component_config.{name}",
                 "is not in the graph and would never run",
                 f"add it to {EDGES}",
             )
+    rank = {name: i for i, name in enumerate([INIT, *steps])}
+    known: dict[str, list[str]] = {
+        name: [other for other in edges.get(name, ()) if other in rank]
+        for name in [*(name for name in edges if name in rank), *steps]
+    }
     direction, why = settle_direction(
-        edges,
+        known,
         dag.direction,
         lambda reader, writer: _reads_from(steps.get(reader), steps.get(writer)),
         tie="dependencies" if list_shaped else "children",
-        problems=problems,
     )
-    feeds = directed(edges, direction)
+    feeds = directed(known, direction)
     # One order, whichever way the edges were written: components as configured, root first.
-    rank = {name: i for i, name in enumerate([INIT, *steps])}
-    return (
-        {
-            step: tuple(sorted(feeds[step], key=lambda child: rank.get(child, len(rank))))
-            for step in sorted(feeds, key=lambda name: rank.get(name, len(rank)))
-        },
-        [why],
-    )
+    place = rank.__getitem__
+    ordered = {step: tuple(sorted(feeds[step], key=place)) for step in sorted(feeds, key=place)}
+    return ordered, [why]
 
 
 def _reads_from(reader: StepSpec | None, writer: StepSpec | None) -> bool:
@@ -258,11 +221,14 @@ def columns_of(step: StepSpec) -> list[str]:
     return [step.column, step.bare] if isinstance(step, ComputeStepSpec) else []
 
 
-def _cache_version(written: int | str, problems: Problems) -> int:
-    digits = re.search(r"\d+", str(written))
-    if not digits:
+def _cache_version(written: str, problems: Problems) -> int:
+    digits = re.search(r"[0-9]+", written)
+    if digits is None or len(digits.group()) > _VERSION_DIGITS:
         problems.error(
-            "component_config.cache_version", f"{written!r} holds no number", "write 1 or v1"
+            "component_config.cache_version", f"{written!r} is no version", "write 1 or v1"
         )
         return 1
     return int(digits.group()) or 1
+
+
+_VERSION_DIGITS = 9

@@ -7,54 +7,34 @@ given later, by `normalise`.
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
 
-from inferflow.dtypes import DType, parse_dtype
-from inferflow.errors import InvalidInput
+from inferflow.plan.fields import (
+    Default,
+    DurationMs,
+    Names,
+    OptionalDType,
+    Percent,
+    Seconds,
+    Sizes,
+    Text,
+)
+from inferflow.plan.fields import duration_ms as duration_ms
 
 OnError = Literal["default", "skip", "fail"]
 NanPolicy = Literal["pass", "error", "default"]
 SlateReduce = Literal["first", "last", "mean", "sum", "min", "max"]
-
-_DURATION = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|m|h|d)?\s*$")
-_UNIT_MS = {"ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3, "d": 86400e3}
-
-
-def duration_ms(value: object) -> float:
-    """Milliseconds of `200ms`, `5s`, `30d`, or a plain number of milliseconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(
-            f"{value!r} is not a duration; write 200ms, 5s or a number of milliseconds"
-        )
-    found = _DURATION.match(str(value))
-    if not found:
-        raise ValueError(
-            f"{value!r} is not a duration; write 200ms, 5s or a number of milliseconds"
-        )
-    return float(found[1]) * _UNIT_MS[found[2] or "ms"]
-
-
-def _dtype(value: object) -> object:
-    if isinstance(value, DType):
-        return value
-    try:
-        return parse_dtype(value)  # type: ignore[arg-type]  # parse_dtype refuses non-text itself
-    except InvalidInput as unknown:
-        raise ValueError(str(unknown)) from unknown
-
-
-def _dtype_or_none(value: object) -> object:
-    return None if value is None or value == "" else _dtype(value)
-
-
-DurationMs = Annotated[float, BeforeValidator(duration_ms)]
-DTypeField = Annotated[DType, BeforeValidator(_dtype)]
-OptionalDType = Annotated[DType | None, BeforeValidator(_dtype_or_none)]
-Names = Annotated[list[str], BeforeValidator(lambda v: [v] if isinstance(v, str) else v)]
-Percent = Annotated[int, Field(ge=0, le=100)]
 
 
 def _as_list(value: object) -> object:
@@ -74,12 +54,19 @@ def _tensors(value: object) -> object:
 
 
 def _calibration(value: object) -> object:
-    return {"name": value, "enabled": bool(value)} if isinstance(value, str) else value
+    """A bare name becomes the object form; an empty one is none."""
+    if value in ("", {}):
+        return None
+    return {"name": value} if isinstance(value, str) else value
 
 
 class Doc(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", frozen=True, populate_by_name=True, arbitrary_types_allowed=True
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+        arbitrary_types_allowed=True,
+        allow_inf_nan=False,
     )
 
 
@@ -111,7 +98,7 @@ class GroupDoc(Doc):
         default=[], validation_alias=AliasChoices("feature_labels", "features")
     )
     """`name`, or `name@DType` to convert on the way."""
-    defaults: dict[str, Any] = {}
+    defaults: dict[str, Default] = {}
     """feature → value where the store has none."""
 
 
@@ -133,7 +120,7 @@ class FeatureDoc(StepDoc):
     col_name_prefix: str = ""
     """What columns start with; the entity label when empty."""
     comp_cache_enabled: bool = False
-    comp_cache_ttl: float = 0
+    comp_cache_ttl: Seconds = 0
     """Seconds; 0 takes cache_ttl."""
     composite_id: bool = False
     """Write the joined key to a column of its own."""
@@ -166,11 +153,17 @@ class ColumnUseDoc(Doc):
     """A column a component reads: its type, and what to use when the request leaves it out."""
 
     dtype: OptionalDType = Field(default=None, validation_alias=AliasChoices("dtype", "data_type"))
-    default: Any = None
+    default: Default = None
     dim: Annotated[int, Field(ge=1)] | None = None
     """Length of a vector that only the request brings."""
     column: str = ""
     """The column, where the key is not its name but `variable@type`."""
+
+    @model_validator(mode="after")
+    def _dim_has_a_vector(self) -> ColumnUseDoc:
+        if self.dim is not None and (self.dtype is None or not self.dtype.is_vector):
+            raise ValueError("`dim` is the length of a vector: give `dtype` one, like FP32Vector")
+        return self
 
 
 def _column_use(value: object) -> object:
@@ -195,7 +188,7 @@ def _score_mapping(value: object) -> object:
 class TensorInDoc(Doc):
     name: str
     features: Annotated[list[str], Field(min_length=1)]
-    shape: list[int] = []
+    shape: Sizes = []
     """Without the batch dimension; -1 is worked out."""
     data_type: OptionalDType = None
 
@@ -210,7 +203,7 @@ class InputsDoc(Doc):
 class TensorOutDoc(Doc):
     name: str
     model_scores: Annotated[list[str], Field(min_length=1)]
-    model_scores_dims: list[list[int]] = []
+    model_scores_dims: list[Sizes] = []
     data_type: OptionalDType = None
 
 
@@ -222,14 +215,14 @@ class OutputsDoc(Doc):
 
 class ModelDoc(StepDoc):
     model_name: str
-    model_version: str | int | None = None
+    model_version: Text | None = None
     model_endpoint: str = Field(
         default="", validation_alias=AliasChoices("model_endpoint", "model_end_point")
     )
     model_end_points: Annotated[list[RouteDoc], BeforeValidator(_routes)] = []
     """endpoint → percentage of traffic, as a map or a list."""
-    deadline: Annotated[int, Field(ge=0)] = 0
-    """Milliseconds; 0 takes the service default."""
+    deadline: DurationMs = 0
+    """Time one call may take; 0 sets none."""
     batch_size: Annotated[int, Field(ge=0)] = 0
     """Rows per call; 0 sends all at once."""
     calibration: Annotated[CalibrationDoc | None, BeforeValidator(_calibration)] = None
@@ -247,7 +240,7 @@ class ComputeDoc(StepDoc):
     data_type: OptionalDType = None
     score_mapping: Annotated[dict[str, ColumnUse], BeforeValidator(_score_mapping)]
     """column → type, or `variable@type` → column."""
-    compute_id: str | int
+    compute_id: Text
     slate_component: bool = False
     slate_reduce: SlateReduce = "first"
     nan_policy: NanPolicy = "pass"
@@ -264,8 +257,8 @@ class ComponentsDoc(Doc):
     predator_components: list[ModelDoc] | None = None
     numerix_components: list[ComputeDoc] | None = None
     cache_enabled: bool = False
-    cache_version: int | str = 1
-    cache_ttl: float = 0
+    cache_version: Text = "1"
+    cache_ttl: Seconds = 0
     """Seconds; 0 means 100."""
     error_logging_percent: Percent = 10
 
@@ -276,13 +269,20 @@ class DagDoc(Doc):
     """How the lists read: what a component feeds, or what it needs. Worked out when absent."""
 
 
+def _log_features(value: object) -> object:
+    is_names = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if not is_names and not isinstance(value, bool):
+        raise ValueError("true, false or a list of column names is wanted")
+    return value
+
+
 class ResponseDoc(Doc):
     features: Annotated[list[str], Field(min_length=1)]
     model_schema_perc: Percent = Field(
         default=0, validation_alias=AliasChoices("model_schema_perc", "model_schema_features_perc")
     )
     logging_perc: Percent = 0
-    log_features: bool | list[str] = False
+    log_features: Annotated[bool | list[str], BeforeValidator(_log_features)] = False
     log_batch_size: int = 0
 
 
@@ -318,15 +318,24 @@ TOLERATED_KEYS = frozenset(
 """Keys that control planes of the original add and that mean nothing here: noted, not refused."""
 
 
-def known_keys() -> set[str]:
-    """Every key any part of a config may have, for hints."""
-    names: set[str] = set()
-    pending: list[type[Doc]] = list(Doc.__subclasses__())
-    while pending:
-        doc = pending.pop()
-        pending.extend(doc.__subclasses__())
+def known_keys(location: Sequence[int | str]) -> set[str]:
+    """Every key the object at a place may have, for hints."""
+    doc: type[Doc] = ConfigDoc
+    for part in location:
         for name, info in doc.model_fields.items():
-            aliases = info.validation_alias
-            choices = aliases.choices if isinstance(aliases, AliasChoices) else [name]
-            names.update(str(choice) for choice in choices)
-    return names
+            if part in _spellings(name, info):
+                doc = _doc_in(info.annotation) or doc
+                break
+    return {key for name, info in doc.model_fields.items() for key in _spellings(name, info)}
+
+
+def _spellings(name: str, info: FieldInfo) -> list[str]:
+    aliases = info.validation_alias
+    return [str(each) for each in aliases.choices] if isinstance(aliases, AliasChoices) else [name]
+
+
+def _doc_in(annotation: Any) -> type[Doc] | None:
+    """The kind of object a field holds, be it one, a list or a map of them."""
+    if isinstance(annotation, type) and issubclass(annotation, Doc):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _doc_in(part))), None)

@@ -16,13 +16,20 @@ from inferflow.plan.schema import NanPolicy, OnError, SlateReduce
 INIT = "feature_initializer"
 """The root step: it makes the rows and fills what the request brings."""
 
+CONTEXT = "context:"
+"""A column that starts so can only come with the request."""
+
+SHARE_ROUNDING = 1e-9
+"""How far the percentages of routes may be from 100 and still mean all of the traffic."""
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """A column somebody reads."""
 
     column: str
-    where: str
+    where: str = field(repr=False)
+    """Its place in the config, for problems. No part of the meaning, so no part of a digest."""
     dtype: DType | None = None
     """The type the reader declares; None takes the column's own."""
     default: Any = None
@@ -54,7 +61,6 @@ class KeySpec:
 @dataclass(frozen=True, slots=True)
 class StepSpec:
     name: str
-    where: str
     on_error: OnError
     timeout_ms: float | None
 
@@ -171,5 +177,5 @@ class ConfigSpec:
     error_logging_percent: int
     id_column: str
     value_encoding: Literal["typed", "text", "auto"]
-    readings: tuple[str, ...] = field(default=(), compare=False)
+    readings: tuple[str, ...] = field(default=(), compare=False, repr=False)
     """How ambiguous parts were read, for `explain`."""

@@ -20,6 +20,8 @@ from inferflow.plan.schema import (
     TensorOutDoc,
 )
 from inferflow.plan.spec import (
+    CONTEXT,
+    SHARE_ROUNDING,
     CalibrationSpec,
     ComputeStepSpec,
     FeatureSpec,
@@ -44,9 +46,9 @@ def read_feature_step(
     keys = _keys(name, doc, problems)
     for kept in doc.fs_flatten_resp_keys:
         if kept not in {key.name for key in keys}:
-            problems.error(
-                f"{name}.fs_flatten_resp_keys", f"{kept!r} is not one of the keys in fs_keys.schema"
-            )
+            # The original wants this list filled but never reads it, so its configs hold anything.
+            say = problems.note if list_shaped else problems.error
+            say(f"{name}.fs_flatten_resp_keys", f"{kept!r} is not a key of fs_keys.schema")
     return FeatureStepSpec(
         **_common(name, doc, "default"),
         entity=entity,
@@ -54,6 +56,7 @@ def read_feature_step(
         groups=tuple(
             _group(f"{name}.fs_request.feature_groups[{i}]", group, problems)
             for i, group in enumerate(doc.fs_request.feature_groups)
+            if group.feature_labels
         ),
         prefix=column_prefix(doc.col_name_prefix, entity, list_shaped=list_shaped),
         kept_keys=tuple(doc.fs_flatten_resp_keys),
@@ -88,10 +91,11 @@ def _keys(name: str, doc: FeatureDoc, problems: Problems) -> tuple[KeySpec, ...]
                 f"{len(entry.schema_)} key name(s) but {len(columns)} column(s)",
                 "give `col` one column per name, as a list",
             )
-            continue
+        # After a mismatch, only so that everything else can be checked.
+        columns += [CONTEXT + key for key in entry.schema_[len(columns) :]]
         keys.extend(
             KeySpec(key, Use(column, f"{where}.col[{j}]"))
-            for j, (key, column) in enumerate(zip(entry.schema_, columns, strict=True))
+            for j, (key, column) in enumerate(zip(entry.schema_, columns, strict=False))
         )
     names = [key.name for key in keys]
     for twice in {key for key in names if names.count(key) > 1}:
@@ -128,6 +132,9 @@ def read_model_step(
         )
         for tensor in doc.inputs.tensors
     )
+    names = [tensor.name for tensor in tensors]
+    for twice in sorted({tensor for tensor in names if names.count(tensor) > 1}):
+        problems.error(f"{name}.inputs[{twice!r}]", "the same tensor is given twice")
     if not tensors and not doc.inputs.feature_map:
         problems.error(f"{name}.inputs", "lists no columns", "fill feature_map")
     return ModelStepSpec(
@@ -159,9 +166,9 @@ def _routes(name: str, doc: ModelDoc, problems: Problems) -> tuple[RouteSpec, ..
     if any(share < 0 for share in shares):
         problems.error(where, "a percentage is negative")
     total = sum(shares)
-    if total > 100 + 1e-9:
+    if total > 100 + SHARE_ROUNDING:
         problems.error(where, f"percentages add up to {total:g}, more than 100")
-    elif 0 < total < 100 - 1e-9 and not doc.model_endpoint:
+    elif 0 < total < 100 - SHARE_ROUNDING and not doc.model_endpoint:
         problems.error(
             where,
             f"percentages add up to {total:g} and nothing takes the rest",
@@ -194,6 +201,7 @@ def _calibration(
         return CalibrationSpec("isotonic", columns=columns, x=tuple(doc.x), y=tuple(doc.y))
     if not doc.name:
         problems.error(where, "is enabled but has no name", "set `name`, or `type` and its values")
+        return None
     if kind == "expression":
         return CalibrationSpec("expression", name=doc.name, columns=columns)
     return CalibrationSpec("lookup", name=doc.name)
@@ -235,15 +243,19 @@ def read_compute_step(
 ) -> ComputeStepSpec:
     if not doc.score_mapping:
         problems.error(f"{name}.score_mapping", "maps no columns")
+    uses = tuple(
+        _variable(f"{name}.score_mapping[{key!r}]", key, use)
+        for key, use in doc.score_mapping.items()
+    )
+    named = [use.variable for use in uses if use.variable]
+    for twice in sorted({variable for variable in named if named.count(variable) > 1}):
+        problems.error(f"{name}.score_mapping", f"variable {twice!r} is given two columns")
     return ComputeStepSpec(
         **_common(name, doc, "skip"),
         column=doc.score_column if list_shaped else f"{name}:{doc.score_column}",
         bare=doc.score_column,
         dtype=doc.data_type or FP32,
-        uses=tuple(
-            _variable(f"{name}.score_mapping[{key!r}]", key, use)
-            for key, use in doc.score_mapping.items()
-        ),
+        uses=uses,
         compute_id=str(doc.compute_id),
         slate=doc.slate_component,
         slate_reduce=doc.slate_reduce,
@@ -267,7 +279,6 @@ def _use(where: str, column: str, doc: ColumnUseDoc) -> Use:
 def _common(name: str, doc: StepDoc, on_error: str, *, deadline_ms: float = 0) -> dict[str, Any]:
     return {
         "name": name,
-        "where": name,
         "on_error": doc.on_error or on_error,
         "timeout_ms": doc.timeout or deadline_ms or None,
     }

@@ -33,6 +33,8 @@ def bind_inputs(
 ) -> tuple[TensorPlan, ...]:
     """A TensorPlan per model input, in the model's order; empty after a problem."""
     where = f"{step.name}.inputs"
+    if not _takes_any_rows(step, signature, problems):
+        return ()
     if step.tensors:
         return _explicit(step, bound, signature, problems)
     inputs = signature.inputs
@@ -49,6 +51,28 @@ def bind_inputs(
         )
         return ()
     return _checked(tensors, where, sized, problems)
+
+
+def _takes_any_rows(step: ModelStepSpec, signature: ModelSignature, problems: Problems) -> bool:
+    """Whether the first dimension of every input is the batch, and free."""
+    fine = True
+    for info in signature.inputs:
+        if not info.shape:
+            problems.error(
+                f"{step.name}.inputs",
+                f"the model's input {info.name!r} is one value for a whole batch",
+                "export it with a batch dimension",
+            )
+            fine = False
+        elif info.shape[0] is not None and not (info.shape[0] == 1 == step.batch_size):
+            problems.error(
+                f"{step.name}.inputs",
+                f"the model takes exactly {info.shape[0]} row(s): {_inputs_text([info])}",
+                "export it with a free batch dimension"
+                + (", or set batch_size to 1" if info.shape[0] == 1 else ""),
+            )
+            fine = False
+    return fine
 
 
 def _explicit(
@@ -71,10 +95,9 @@ def _explicit(
     for info in signature.inputs:
         tensor = next(t for t in step.tensors if t.name == info.name)
         part = [by_place[use.where] for use in tensor.uses]
-        wanted = (
-            prod(abs(d) for d in tensor.shape) if tensor.shape and -1 not in tensor.shape else 0
-        )
-        sized = _widened(part, wanted)
+        wanted = prod(tensor.shape) if tensor.shape and -1 not in tensor.shape else 0
+        fixed = _trailing(info, slate=step.slate)
+        sized = _widened(part, wanted or fixed or 0)
         total = sum(item.source.width for item in sized)
         if wanted and total != wanted:
             problems.error(
@@ -83,7 +106,6 @@ def _explicit(
                 f"holds {wanted}",
             )
             return ()
-        fixed = _trailing(info, slate=step.slate)
         if fixed and not step.slate and total != fixed:
             problems.error(
                 f"{where}[{info.name!r}]",
@@ -110,7 +132,7 @@ def _checked(
                 problems.error(
                     place,
                     f"text cannot fill the {tensor.dtype.name} input {tensor.name!r}",
-                    "declare the type it is to be read as" if source.via else "",
+                    "declare the type it is to be read as",
                 )
                 fine = False
             if source.width == 0:
@@ -287,7 +309,7 @@ def _by_rule(
             _split(info, replace(spec, scores=(score,)), step, problems)
             for score, info in zip(spec.scores, signature.outputs, strict=True)
         ]
-    if len(signature.outputs) == 1 or len(spec.scores) == 1:
+    if len(signature.outputs) == 1:
         return [_split(signature.outputs[0], spec, step, problems)]
     problems.error(
         f"{step.name}.outputs",

@@ -9,6 +9,7 @@ from inferflow.components.assemble import Ports, assemble
 from inferflow.components.cache import FeatureCache
 from inferflow.compute import EmbeddedCompute
 from inferflow.engine.limits import Limits
+from inferflow.engine.observer import Observer
 from inferflow.engine.recording import Recording
 from inferflow.engine.request import request_from
 from inferflow.engine.scorer import Scorer
@@ -41,7 +42,9 @@ class World:
         limits: Limits | None = None,
         cache_mb: float = 8,
         local: bool = True,
+        observer: Observer | None = None,
     ) -> None:
+        self._observer = observer
         self.clock = ManualClock()
         self.features = FakeFeatures(entities, features or {}, local=local, clock=self.clock)
         self.models = FakeModels(models or {}, local=local)
@@ -72,7 +75,12 @@ class World:
         """The plan at work. Raises PlanRejected."""
         plan = self.plan(config)
         return Scorer(
-            plan, assemble(plan, self._ports), limits=self._limits, clock=self.clock, new_id=str
+            plan,
+            assemble(plan, self._ports),
+            limits=self._limits,
+            clock=self.clock,
+            new_id=str,
+            observer=self._observer,
         )
 
     def score(self, config: Any, request: Mapping[str, Any]) -> Scores:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,30 +12,32 @@ from pathlib import Path
 
 import pytest
 
-Writer = Callable[..., "subprocess.Popen[str]"]
+from inferflow.featurestore import FeatureSchema
+
+SCRIPT = Path(__file__).with_name("store_writer.py")
 
 
 @pytest.fixture
-def writer() -> Iterator[Writer]:
+def writer() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts `store_writer.py`; whatever is still running at the end is killed."""
     with ExitStack() as running:
 
-        def start(
-            folder: Path, *, map_bytes: int, first: int, batches: int, rows: int
-        ) -> subprocess.Popen[str]:
-            script = Path(__file__).with_name("store_writer.py")
-            numbers = map(str, (map_bytes, first, batches, rows))
-            process = running.enter_context(
-                subprocess.Popen(
-                    [sys.executable, str(script), str(folder), *numbers],
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-            )
+        def start(folder: Path, **numbers: int) -> subprocess.Popen[str]:
+            order = ("map_bytes", "first", "batches", "rows")
+            command = [sys.executable, SCRIPT, folder, *(str(numbers[name]) for name in order)]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            running.enter_context(process)
             running.callback(process.kill)
             return process
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def written() -> FeatureSchema:
+    """The schema that `store_writer.py` writes under."""
+    found: FeatureSchema = runpy.run_path(str(SCRIPT))["SCHEMA"]
+    return found
 
 
 @pytest.fixture

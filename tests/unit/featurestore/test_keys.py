@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inferflow.dtypes.keytext import canonical_key, canonical_keys
 from inferflow.errors import CastFailed, InvalidInput
-from inferflow.featurestore import canonical_key, canonical_keys
 from inferflow.featurestore.keys import MAX_KEY_BYTES, KeySpace, is_long, join_parts, split_parts
 
 # Few letters and odd lengths, so that parts of different keys run into each other.

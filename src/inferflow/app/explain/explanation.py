@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from inferflow.app.explain.item import item_facts, item_text
@@ -17,13 +17,15 @@ from inferflow.plan.problems import nearest
 from inferflow.scores import Scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """`print` it, or read its facts with `to_dict()`."""
+    """Look at it, or read its facts with `to_dict()`."""
 
-    _facts: Mapping[str, Any] = field(repr=False)
+    _facts: Mapping[str, Any]
     _text: str
-    _items: Callable[[str], Explanation] | None = field(default=None, repr=False)
+    failure: str = ""
+    """Why the request explained here was not answered; empty when it was."""
+    _items: Callable[[str], Explanation] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as plain values, ready for JSON."""
@@ -35,7 +37,8 @@ class Explanation:
             raise InvalidInput("only an explained request has items; give explain a request")
         return self._items(str(target))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
+        """The text, so that a prompt and a notebook show it as it is."""
         return self._text
 
 
@@ -45,15 +48,17 @@ def explain_plan(plan: Plan) -> Explanation:
     return Explanation(facts, plan_text(facts))
 
 
-def explain_recording(recording: Recording, scores: Scores) -> Explanation:
-    """What happened in one request."""
+def explain_recording(
+    recording: Recording, scores: Scores | None = None, *, failure: str = ""
+) -> Explanation:
+    """What happened in one request. Without scores: up to the step at which it failed."""
 
     def item(target: str) -> Explanation:
         rows = [row for row, known in enumerate(recording.ids) if known == target]
         if not rows:
             raise NotFound("target", target, nearest=nearest(target, recording.ids))
         facts = {"item": target, "rows": [item_facts(recording, scores, row) for row in rows]}
-        return Explanation(facts, item_text(facts))
+        return Explanation(facts, item_text(facts), failure)
 
-    facts = run_facts(recording, scores)
-    return Explanation(facts, run_text(facts), item)
+    facts = {**run_facts(recording, scores), "failure": failure}
+    return Explanation(facts, run_text(facts), failure, item)

@@ -27,16 +27,17 @@ BLANK = "blank"
 # --- facts ----------------------------------------------------------------------------------
 
 
-def item_facts(recording: Recording, scores: Scores, row: int) -> Facts:
-    """Everything known about one row of a request."""
+def item_facts(recording: Recording, scores: Scores | None, row: int) -> Facts:
+    """Everything known about one row of a request, which may have failed half-way."""
+    error = scores.errors[row] if scores is not None else ""
     facts: Facts = {
         "row": row,
         "of": len(recording.ids),
-        "error": scores.errors[row],
-        "scores": _row(scores.targets, row),
-        "columns": list(_columns(recording, scores.errors[row], row)),
+        "error": error,
+        "scores": _row(scores.targets, row) if scores is not None else {},
+        "columns": list(_columns(recording, error, row)),
     }
-    if scores.groups is not None and scores.grouping is not None:
+    if scores is not None and scores.groups is not None and scores.grouping is not None:
         facts[scores.grouping] = [
             {
                 "number": number,
@@ -191,9 +192,9 @@ def item_text(facts: Mapping[str, Any]) -> str:
 
 def _row_text(item: str, facts: Mapping[str, Any]) -> str:
     lines = [f"{item}: target {facts['row'] + 1} of {facts['of']}"]
-    lines += table(["", ""], [[name, value] for name, value in facts["scores"].items()], indent=2)[
-        1:
-    ]
+    lines += table(
+        ["", ""], [[name, cell_text(value)] for name, value in facts["scores"].items()], indent=2
+    )[1:]
     if facts["error"]:
         lines += [f"  error: {facts['error']}"]
     rows: list[list[Any] | str] = []
@@ -206,7 +207,7 @@ def _row_text(item: str, facts: Mapping[str, Any]) -> str:
         rows.append(
             [
                 column["column"],
-                column["value"],
+                cell_text(column["value"]),
                 column["dtype"],
                 state_text(column),
                 None if age is None else duration_text(age),

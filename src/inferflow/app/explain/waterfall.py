@@ -24,19 +24,21 @@ BAR = 32
 # --- facts ----------------------------------------------------------------------------------
 
 
-def run_facts(recording: Recording, scores: Scores) -> Facts:
+def run_facts(recording: Recording, scores: Scores | None) -> Facts:
+    """What each step did; those a failed request never came to are `not reached`."""
+    last = max(record.start_us + record.duration_us for record in recording.steps.values())
     return {
         "model_config_id": recording.plan.config_id,
         "config_version": recording.plan.digest,
         "targets": len(recording.ids),
-        "total_us": recording.total_us,
+        "total_us": recording.total_us if scores is not None else last,
         "steps": [_step_facts(step, recording, scores) for step in recording.plan.steps],
         "bound": [
             {"column": requested.name, "from": str(origin), "rule": origin.rule}
             for requested, origin in _bound(recording)
         ],
         "unused": list(recording.binding.unused) if recording.binding else [],
-        "errors": _errors(scores),
+        "errors": _errors(scores) if scores is not None else {},
     }
 
 
@@ -45,8 +47,9 @@ def _bound(recording: Recording) -> list[Any]:
     return [*binding.targets, *binding.slates] if binding else []
 
 
-def _step_facts(step: Step, recording: Recording, scores: Scores) -> Facts:
+def _step_facts(step: Step, recording: Recording, scores: Scores | None) -> Facts:
     record = recording.steps[step.name]
+    was_reached = scores is not None or record.duration_us > 0
     facts: Facts = {
         "step": step.name,
         "kind": record.kind,
@@ -54,7 +57,7 @@ def _step_facts(step: Step, recording: Recording, scores: Scores) -> Facts:
         "duration_us": record.duration_us,
         "rows": record.rows,
         "unit": _unit(step, scores),
-        "skipped": record.skipped,
+        "skipped": record.skipped if was_reached else "not reached",
         "error": record.error,
     }
     if isinstance(step, FeatureStep) and recording.matrix is not None:
@@ -73,10 +76,11 @@ def _step_facts(step: Step, recording: Recording, scores: Scores) -> Facts:
     return facts
 
 
-def _unit(step: Step, scores: Scores) -> str:
+def _unit(step: Step, scores: Scores | None) -> str:
     """What one of a step's rows is."""
     is_slate = isinstance(step, ModelStep | ComputeStep) and step.slate
-    return (scores.grouping or "slates").removesuffix("s") if is_slate else "row"
+    grouping = scores.grouping if scores is not None else None
+    return (grouping or "slates").removesuffix("s") if is_slate else "row"
 
 
 def _pins(step: Step, recording: Recording) -> tuple[Any, ...]:
@@ -137,12 +141,14 @@ def run_text(facts: Mapping[str, Any]) -> str:
         f"version {facts['config_version'][:12]}",
         "",
     ]
+    if facts["failure"]:
+        lines[1:] = [f"failed: {facts['failure']}", ""]
     rows = [
         [
             step["step"],
             round(step["start_us"]),
             round(step["duration_us"]),
-            bar(step["start_us"], step["duration_us"], total),
+            bar(step["start_us"], step["duration_us"], total) if step["duration_us"] else "",
             ", ".join(_remarks(step)),
         ]
         for step in facts["steps"]

@@ -1,0 +1,48 @@
+"""The one table of what an error is called on the wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grpc import StatusCode
+
+from inferflow.errors import Fault, InferflowError, PlanRejected
+
+LONGEST = 2000
+"""Characters of an error's text that are sent: it travels in a header, which is limited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    grpc: StatusCode
+    http: int
+
+
+BY_FAULT = {
+    Fault.CALLER: Status(StatusCode.INVALID_ARGUMENT, 400),
+    Fault.ABSENT: Status(StatusCode.NOT_FOUND, 404),
+    Fault.BUSY: Status(StatusCode.RESOURCE_EXHAUSTED, 429),
+    Fault.LATE: Status(StatusCode.DEADLINE_EXCEEDED, 504),
+    Fault.OURS: Status(StatusCode.INTERNAL, 500),
+}
+
+CONFIG_REJECTED = Status(StatusCode.FAILED_PRECONDITION, 409)
+"""The request may be fine; the config it names is not."""
+
+
+def status_of(error: InferflowError) -> Status:
+    if isinstance(error, PlanRejected):
+        return CONFIG_REJECTED
+    return BY_FAULT[error.fault]
+
+
+def text_of(error: InferflowError) -> str:
+    """What the caller is told. The inside of a config is its author's business, not a caller's."""
+    if isinstance(error, PlanRejected):
+        count = len(error.problems)
+        return f"model config {error.config_id!r} is not live: it has {count} problem(s)"
+    return short(str(error))
+
+
+def short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -1,0 +1,114 @@
+"""Falling back, at a start, on what was last served well.
+
+While a process runs, a config that went bad simply keeps its scorer. After a restart there is
+none: it is made again, from the texts it was found good with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from inferflow.app.catalog import ProjectCatalog
+from inferflow.app.livebook import Book
+from inferflow.app.project import (
+    NO_SCHEMA,
+    SCHEMA_FILE,
+    Project,
+    expressions_of,
+    schema_of,
+)
+from inferflow.app.wiring import Embedded
+from inferflow.components.assemble import assemble
+from inferflow.compute import ExpressionBook
+from inferflow.configstore import Served, ServedStore
+from inferflow.configstore.folder import documents_of
+from inferflow.engine.scorer import Scorer
+from inferflow.errors import InferflowError, PlanRejected
+from inferflow.featurestore.schema import FeatureSchema
+from inferflow.plan.book import LiveSplit, PlanBook
+from inferflow.plan.compiler import Compiled, compile_config
+
+
+@dataclass(frozen=True, slots=True)
+class LastGood:
+    """What was served when the project was last open."""
+
+    served: Mapping[str, Served]
+    store: ServedStore
+
+    @property
+    def schema_text(self) -> str | None:
+        """The feature schema that was in use; None when there is none to fall back on."""
+        return self._newest("schema")
+
+    @property
+    def expressions_text(self) -> str | None:
+        return self._newest("expressions")
+
+    def _newest(self, part: str) -> str | None:
+        by_time = sorted(self.served.values(), key=lambda each: each.accepted_ms)
+        names = [name for each in by_time if (name := getattr(each, part))]
+        return self.store.texts.get(names[-1]) if names else None
+
+    def mend_schema(self, project: Project) -> None:
+        """Give a project whose schema is broken the last good one. Without any it stays as it
+        is, and cannot be opened."""
+        broken = any(f.file == SCHEMA_FILE and f.problem.is_error for f in project.findings)
+        kept = self.schema_text if broken else None
+        if kept is not None:
+            project.schema = schema_of(kept, []) or NO_SCHEMA
+            project.findings = [f for f in project.findings if f.file != SCHEMA_FILE]
+
+    def restore(
+        self, failed: Mapping[str, Compiled], embedded: Embedded
+    ) -> tuple[Book, dict[str, str]]:
+        """Scorers for configs that have none, and why where that is not possible either."""
+        live: dict[str, Scorer] = {}
+        splits: dict[str, LiveSplit[Scorer]] = {}
+        wrong: dict[str, str] = {}
+        for config_id in failed:
+            served = self.served.get(config_id)
+            if served is None or config_id in embedded.book.ids:
+                continue
+            try:
+                made = self._made(config_id, served, embedded)
+            except InferflowError as refused:
+                wrong[config_id] = str(refused)
+                continue
+            if isinstance(made, Scorer):
+                live[config_id] = made
+            else:
+                splits[config_id] = made
+        return PlanBook(live, {}, splits), wrong
+
+    def _made(
+        self, config_id: str, served: Served, embedded: Embedded
+    ) -> Scorer | LiveSplit[Scorer]:
+        text = self.store.texts.get(served.text)
+        found = {
+            each.id: each.content
+            for each in documents_of(text, served.format, stem=config_id, file=served.file)
+        }
+        schema, expressions = self._schema(served.schema), self._expressions(served.expressions)
+        catalog = ProjectCatalog(schema, embedded.models, expressions, embedded.settings.endpoints)
+        compiled = compile_config(config_id, found.get(config_id), catalog)
+        if compiled.split is not None:
+            return LiveSplit(compiled.split, ())
+        if compiled.plan is None:
+            raise PlanRejected(config_id, compiled.errors)
+        store = embedded.store.with_schema(schema)
+        components = assemble(compiled.plan, embedded.ports(store, expressions))
+        return Scorer(
+            compiled.plan,
+            components,
+            limits=embedded.settings.limits,
+            observer=embedded.observer,
+        )
+
+    def _schema(self, name: str) -> FeatureSchema:
+        return schema_of(self.store.texts.get(name), []) or NO_SCHEMA if name else NO_SCHEMA
+
+    def _expressions(self, name: str) -> ExpressionBook:
+        text = self.store.texts.get(name) if name else None
+        return expressions_of(text, []) or ExpressionBook({})

@@ -1,0 +1,51 @@
+"""What a served project is made of, seen at one moment: texts, and which model files there are.
+
+Cheap to take, and equal when nothing changed.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from inferflow.app.project import EXPRESSIONS_FILE, SCHEMA_FILE, Finding, source_text
+from inferflow.configstore import ConfigStore, Folder
+
+ModelMark = tuple[tuple[str, int, int, int], ...]
+"""Path, size, inode and time of change of every model file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    configs: Folder
+    schema: str | None
+    """features/schema.yaml; None when there is none."""
+    expressions: str | None
+    models: ModelMark
+    findings: tuple[Finding, ...] = ()
+    """Files that are there and cannot be read."""
+
+
+def look(root: Path, configs: ConfigStore) -> Sources:
+    findings: list[Finding] = []
+    return Sources(
+        configs.current(),
+        source_text(root, SCHEMA_FILE, findings),
+        source_text(root, EXPRESSIONS_FILE, findings),
+        _models(root / "models"),
+        tuple(findings),
+    )
+
+
+def _models(folder: Path) -> ModelMark:
+    found: list[tuple[str, int, int, int]] = []
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(parent, name)
+            try:
+                facts = os.stat(path)
+            except FileNotFoundError:  # gone between the listing and the look
+                continue
+            found.append((path, facts.st_size, facts.st_ino, facts.st_mtime_ns))
+    return tuple(sorted(found))

@@ -1,0 +1,65 @@
+"""Opening the project a command works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from inferflow.app.flow import Flow
+    from inferflow.featurestore import FeatureStore
+
+ProjectDir = Annotated[
+    Path, typer.Option("--dir", "-d", metavar="DIR", help="The project's folder.")
+]
+HERE = Path(".")
+
+
+def project_root(directory: Path) -> Path:
+    """The folder, if it is a project. Any other folder is left alone, not filled with state."""
+    from inferflow.app.checking import is_project
+    from inferflow.errors import InvalidInput
+
+    if not directory.is_dir():
+        raise InvalidInput(f"{directory}: there is no such folder")
+    if not is_project(directory):
+        raise InvalidInput(
+            f"{directory}: not a project, for it has no configs folder; "
+            "name one with --dir, or make one with `inferflow init DIR`"
+        )
+    return directory
+
+
+@contextmanager
+def opened_flow(directory: Path) -> Iterator[Flow]:
+    """The project, ready to score. A bar shows while its feature files are loaded."""
+    from inferflow.app.flow import Flow
+    from inferflow.app.wiring import open_embedded
+    from inferflow.cli.progress import LoadingBar
+
+    root = project_root(directory)
+    with LoadingBar() as bar:
+        flow = Flow(open_embedded(root, progress=bar))
+    with flow:
+        yield flow
+
+
+@contextmanager
+def opened_store(directory: Path) -> Iterator[FeatureStore]:
+    """The project's feature store alone, its feature files loaded."""
+    from inferflow.app.project import read_project
+    from inferflow.app.settings import read_settings
+    from inferflow.app.wiring import open_store
+    from inferflow.cli.progress import LoadingBar
+
+    root = project_root(directory)
+    with LoadingBar() as bar:
+        store = open_store(read_project(root), read_settings(root), progress=bar)
+    try:
+        yield store
+    finally:
+        store.backend.close()

@@ -1,0 +1,63 @@
+"""Every command of `inferflow`. Nothing heavy is imported here: help must be instant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from inferflow._version import __version__
+from inferflow.cli import (
+    compute,
+    config,
+    demo,
+    explain,
+    features,
+    golden,
+    init,
+    score,
+    serve,
+    validate,
+)
+from inferflow.cli.failing import Group
+
+app = typer.Typer(
+    cls=Group,
+    name="inferflow",
+    help="Rank, recommend and score from a config.",
+    no_args_is_help=True,
+    # Plain help starts twice as fast, and an error is one line: see `failing`.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"inferflow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def inferflow(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Rank, recommend and score from a config."""
+
+
+app.command("demo", short_help="Try Inferflow on a made-up shop.")(demo.demo)
+app.command("init", short_help="Write a small project to start from.")(init.init)
+app.command("validate", short_help="Find every problem of a project.")(validate.validate)
+app.command("score", short_help="Score a request, print the ranking.")(score.score)
+app.command("explain", short_help="Show a plan, or what a request did.")(explain.explain)
+app.command("serve", short_help="Answer gRPC calls with a project.")(serve.serve)
+app.command("up", short_help="Run a whole project in one process.")(serve.up)
+app.command("test", short_help="Run the project's golden requests.")(golden.run_tests)
+app.add_typer(config.app, name="config")
+app.add_typer(features.app, name="features")
+app.add_typer(compute.app, name="compute")

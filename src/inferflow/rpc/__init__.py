@@ -1,0 +1,14 @@
+"""gRPC plumbing without any business: servers, channels, their options, admission.
+
+- `options`: every option of a server or a channel, with its default and its reason
+- `server`: a listening server with health and reflection, and how it drains
+- `channel`: a channel with retries that stay inside the deadline
+- `admission`: how many calls may be under way at once
+"""
+
+from inferflow.errors import MissingExtra
+
+try:
+    import grpc as _grpc  # noqa: F401  # asked for here once, so that nobody below has to explain
+except ModuleNotFoundError as missing:
+    raise MissingExtra("serve", for_what="gRPC") from missing

@@ -1,0 +1,55 @@
+"""Channels to one server, or to several that answer alike."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+
+import grpc
+
+from inferflow.errors import InvalidInput
+from inferflow.rpc.options import ChannelOptions
+
+
+def open_channel(
+    addresses: str | Sequence[str], options: ChannelOptions | None = None
+) -> grpc.aio.Channel:
+    """A plaintext channel. Several addresses share the calls in turn."""
+    return grpc.aio.insecure_channel(
+        target_of(addresses), options=(options or ChannelOptions()).listed()
+    )
+
+
+def target_of(addresses: str | Sequence[str]) -> str:
+    """gRPC's way of writing one address or several. Names in a list are looked up once."""
+    listed = addresses.split(",") if isinstance(addresses, str) else list(addresses)
+    parts = [_split(address.strip()) for address in listed]
+    if len(parts) == 1:
+        host, port = parts[0]
+        return f"dns:///[{host}]:{port}" if ":" in host else f"dns:///{host}:{port}"
+    numeric = [_numeric(host, port) for host, port in parts]
+    if len({":" in host for host, _ in numeric}) > 1:
+        raise InvalidInput(f"{', '.join(listed)}: IPv4 and IPv6 addresses cannot share a channel")
+    if ":" in numeric[0][0]:
+        return "ipv6:" + ",".join(f"[{host}]:{port}" for host, port in numeric)
+    return "ipv4:" + ",".join(f"{host}:{port}" for host, port in numeric)
+
+
+def _split(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InvalidInput(f"{address!r} is not an address; write host:port")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _numeric(host: str, port: int) -> tuple[str, int]:
+    try:
+        return str(ipaddress.ip_address(host)), port
+    except ValueError:
+        pass
+    try:
+        found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError as unknown:
+        raise InvalidInput(f"{host}: no such host: {unknown.strerror}") from unknown
+    return str(found[0][4][0]), port

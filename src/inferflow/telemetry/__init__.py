@@ -1,0 +1,17 @@
+"""What an operator sees: metrics and logs, made of the plain facts the engine hands out.
+
+- `settings`: what can be chosen
+- `table`: every metric, by its Prometheus and its StatsD name; `reference` prints it for the docs
+- `tally`: counts what the engine reports; `prometheus` shows it, `merging` adds up processes
+- `statsd`: sends the same facts to Telegraf or a Datadog agent
+- `logs`: how log lines look and where they go; `eventlog`: which events become lines
+- `telemetry`: all of it for one process
+
+Anything below may log with the standard `logging` module: an event's name as the message, its
+facts as `extra`. No package has to import this one to be seen.
+"""
+
+from inferflow.telemetry.settings import TelemetrySettings
+from inferflow.telemetry.telemetry import Telemetry, open_logs, open_telemetry
+
+__all__ = ["Telemetry", "TelemetrySettings", "open_logs", "open_telemetry"]

@@ -1,0 +1,126 @@
+"""Which events become log lines: plans that come and go, and a sample of what fails.
+
+A config's `error_logging_percent` says which share of its failing requests is told; a cap on
+lines per second holds when everything fails at once, and says how much it kept back.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable
+
+from inferflow.engine.observer import Observer, RequestStats
+from inferflow.engine.recording import StepRecord
+from inferflow.errors import Fault
+from inferflow.telemetry.errortypes import error_type
+
+log = logging.getLogger("inferflow.events")
+
+_TELLING = frozenset({"DeadlinePassed", "StoreFailed"})
+"""Errors whose texts are our own words; those of others may quote a value."""
+
+
+class EventLog(Observer):
+    def __init__(
+        self,
+        *,
+        per_s: float = 10.0,
+        values: bool = False,
+        chance: Callable[[], float] = random.random,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._values = values
+        self._chance = chance
+        self._cap = _Cap(per_s, clock)
+
+    def request_ended(self, request: RequestStats) -> None:
+        failed = [record for record in request.steps if record.failure]
+        if not failed and not request.outcome:
+            return
+        if self._chance() * 100 >= request.plan.error_logging_percent:
+            return
+        for record in failed:
+            if self._cap.admits():
+                log.error("step_failed", extra=self._step_facts(request, record))
+        if request.outcome and self._cap.admits():
+            is_ours = request.outcome == Fault.OURS.value
+            log.log(
+                logging.ERROR if is_ours else logging.DEBUG,
+                "request_failed",
+                extra={
+                    "config_id": request.plan.config_id,
+                    "mode": request.mode,
+                    "rows": request.rows,
+                    "outcome": request.outcome,
+                    "error": request.error,
+                    "duration_ms": round(request.duration_s * 1e3, 3),
+                    **self._cap.kept_back(),
+                },
+            )
+
+    def _step_facts(self, request: RequestStats, record: StepRecord) -> dict[str, object]:
+        return {
+            "config_id": request.plan.config_id,
+            "step": record.name,
+            "kind": record.kind,
+            "error": record.failure,
+            "error_type": error_type(record.failure),
+            "reason": record.error if self._may_tell(record) else "",
+            "endpoint": record.endpoint,
+            "failed_calls": record.failed_calls,
+            "duration_ms": round(record.duration_us / 1e3, 3),
+            **self._cap.kept_back(),
+        }
+
+    def _may_tell(self, record: StepRecord) -> bool:
+        return self._values or record.failure in _TELLING
+
+    def plan_live(self, config_id: str, version: str) -> None:
+        log.info("plan_live", extra={"config_id": config_id, "version": version})
+
+    def plan_rejected(self, config_id: str, problems: int) -> None:
+        log.warning("plan_rejected", extra={"config_id": config_id, "problems": problems})
+
+    def plan_removed(self, config_id: str) -> None:
+        log.info("plan_removed", extra={"config_id": config_id})
+
+    def logs_failed(self, config_id: str, why: str, messages: int) -> None:
+        if self._cap.admits():
+            log.error(
+                "inference_log_failed",
+                extra={
+                    "config_id": config_id,
+                    "error": why,
+                    "messages": messages,
+                    **self._cap.kept_back(),
+                },
+            )
+
+
+class _Cap:
+    """So many lines per second, and as many at once after a quiet second."""
+
+    def __init__(self, per_s: float, clock: Callable[[], float]) -> None:
+        self._per_s = per_s
+        self._most = max(1.0, per_s)
+        self._clock = clock
+        self._left = self._most
+        self._last = clock()
+        self._refused = 0
+
+    def admits(self) -> bool:
+        now = self._clock()
+        self._left = min(self._most, self._left + (now - self._last) * self._per_s)
+        self._last = now
+        if self._left < 1:
+            self._refused += 1
+            return False
+        self._left -= 1
+        return True
+
+    def kept_back(self) -> dict[str, int]:
+        """How many lines were refused since this was last asked."""
+        refused, self._refused = self._refused, 0
+        return {"kept_back": refused} if refused else {}

@@ -1,0 +1,66 @@
+"""Prints the tables of `docs/reference/metrics.md`, so that the page cannot say anything else.
+
+python -m inferflow.telemetry.reference docs/reference/metrics.md
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from inferflow.errors import InvalidInput
+from inferflow.telemetry.errortypes import ERROR_TYPES
+from inferflow.telemetry.histogram import LATENCY_S, ROWS
+from inferflow.telemetry.table import METRICS, STATSD
+
+BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
+
+
+def tables() -> str:
+    """The part of the page that is printed."""
+    lines = [
+        "## Prometheus",
+        "",
+        "| Metric | Kind | Labels | Meaning | Processes |",
+        "|---|---|---|---|---|",
+        *(
+            f"| `{metric.name}` | {metric.kind} | {_listed(metric.labels)} | {metric.help} "
+            f"| {metric.merge} |"
+            for metric in METRICS
+        ),
+        "",
+        "Buckets of durations, in seconds: " + ", ".join(f"{bound:g}" for bound in LATENCY_S) + ".",
+        "",
+        "Buckets of batch sizes: " + ", ".join(f"{bound:g}" for bound in ROWS) + ".",
+        "",
+        "Error types: " + _listed(ERROR_TYPES) + ".",
+        "",
+        "## StatsD",
+        "",
+        "| Metric | Kind | Tags | Meaning | Also known as (not sent) |",
+        "|---|---|---|---|---|",
+        *(
+            f"| `{metric.name}` | {metric.kind} | {_listed(metric.tags)} | {metric.help} "
+            f"| {_listed((metric.also,) if metric.also else ())} |"
+            for metric in STATSD.values()
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def page(written: str) -> str:
+    """A page with its printed part brought up to date; the rest of it stays."""
+    before, begun, rest = written.partition(BEGIN)
+    _, ended, after = rest.partition(END)
+    if not begun or not ended:
+        raise InvalidInput(f"the page has no place between {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{after}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,318 @@
+"""Every metric, once: its names, its labels, what it means and how processes add up.
+
+The exporters take names from here, the reference page is printed from here, and a test compares
+both with what is really sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Merge = Literal["sum", "max", "min"]
+"""How values of several processes become one. Counters and histograms are always summed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    kind: Literal["counter", "histogram", "gauge"]
+    labels: tuple[str, ...]
+    help: str
+    merge: Merge = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class StatsdMetric:
+    name: str
+    kind: Literal["count", "timing", "gauge"]
+    tags: tuple[str, ...]
+    help: str
+    also: str = ""
+    """Another name the same metric is known by; this one is not sent."""
+
+
+STEP = ("config", "step", "kind")
+CALL = ("config", "step", "service", "endpoint")
+
+REQUESTS = Metric(
+    "inferflow_requests_total",
+    "counter",
+    ("config", "mode", "outcome"),
+    "Requests by how they ended: `ok`, who has to act (`caller`, `absent`, `busy`, `late`, "
+    "`ours`), or `cancelled`.",
+)
+REQUEST_DURATION = Metric(
+    "inferflow_request_duration_seconds",
+    "histogram",
+    ("config", "mode"),
+    "Time from a request's arrival at its plan to its answer.",
+)
+REQUEST_ROWS = Metric(
+    "inferflow_request_rows",
+    "histogram",
+    ("config", "mode"),
+    "Batch size: targets, pairs or slates of a request.",
+)
+IN_FLIGHT = Metric(
+    "inferflow_requests_in_flight", "gauge", ("config",), "Requests being answered now."
+)
+STEP_DURATION = Metric(
+    "inferflow_step_duration_seconds",
+    "histogram",
+    STEP,
+    "Time of one component execution; `_count` is the number of executions.",
+)
+STEP_ERRORS = Metric(
+    "inferflow_step_errors_total",
+    "counter",
+    (*STEP, "type", "endpoint"),
+    "Failed executions, or failed calls of an execution that survived them, by error type.",
+)
+STEP_FEATURES = Metric(
+    "inferflow_step_features_total",
+    "counter",
+    STEP,
+    "Features looked up: distinct keys times features per key.",
+)
+STEP_CONVERSION = Metric(
+    "inferflow_step_conversion_seconds_total",
+    "counter",
+    STEP,
+    "Time a model or compute step spent outside its call: columns into tensors and back.",
+)
+STEP_NANS = Metric(
+    "inferflow_step_nans_total", "counter", STEP, "Scores that were not finite numbers."
+)
+CACHE_REQUESTS = Metric(
+    "inferflow_cache_requests_total", "counter", STEP, "Keys looked up in the feature cache."
+)
+CACHE_MISSES = Metric(
+    "inferflow_cache_misses_total", "counter", STEP, "Keys the feature cache did not hold."
+)
+CALLS = Metric(
+    "inferflow_calls_total",
+    "counter",
+    CALL,
+    "Calls to the feature store, a model or an expression, in this process or another.",
+)
+CALL_DURATION = Metric(
+    "inferflow_call_duration_seconds",
+    "histogram",
+    CALL,
+    "Time of those calls, all batches of one execution together.",
+)
+CALL_KEYS = Metric(
+    "inferflow_call_keys_total", "counter", CALL, "Distinct keys the feature store was asked for."
+)
+SERVER_CALLS = Metric(
+    "inferflow_server_call_duration_seconds",
+    "histogram",
+    ("method", "status"),
+    "Time of calls answered by a server, by method and status code.",
+)
+PLAN_RELOADS = Metric(
+    "inferflow_plan_reloads_total", "counter", ("config",), "Configs accepted and put to work."
+)
+PLAN_REJECTIONS = Metric(
+    "inferflow_plan_rejections_total", "counter", ("config",), "Configs refused."
+)
+PLAN_PROBLEMS = Metric(
+    "inferflow_plan_problems",
+    "gauge",
+    ("config",),
+    "Problems of the version tried last; 0 when that version serves.",
+    "max",
+)
+PLAN_INFO = Metric(
+    "inferflow_plan_info", "gauge", ("config", "version"), "1 for the version that serves.", "max"
+)
+ARMS = Metric(
+    "inferflow_experiment_requests_total",
+    "counter",
+    ("experiment", "config"),
+    "Requests to an id that stands for several configs, by the one chosen.",
+)
+LOGS_SENT = Metric(
+    "inferflow_log_messages_total", "counter", ("config",), "Inference log messages delivered."
+)
+LOGS_FAILED = Metric(
+    "inferflow_log_errors_total", "counter", ("config", "error"), "Inference log messages lost."
+)
+CACHE_ITEMS = Metric("inferflow_cache_items", "gauge", (), "Rows in the feature cache.")
+CACHE_BYTES = Metric("inferflow_cache_bytes", "gauge", (), "Memory the feature cache takes.")
+CACHE_LIMIT = Metric(
+    "inferflow_cache_limit_bytes", "gauge", (), "Most memory the feature cache may take."
+)
+BUILD_INFO = Metric("inferflow_build_info", "gauge", ("version",), "1 for this version.", "max")
+
+METRICS: tuple[Metric, ...] = (
+    REQUESTS,
+    REQUEST_DURATION,
+    REQUEST_ROWS,
+    IN_FLIGHT,
+    STEP_DURATION,
+    STEP_ERRORS,
+    STEP_FEATURES,
+    STEP_CONVERSION,
+    STEP_NANS,
+    CACHE_REQUESTS,
+    CACHE_MISSES,
+    CALLS,
+    CALL_DURATION,
+    CALL_KEYS,
+    SERVER_CALLS,
+    PLAN_RELOADS,
+    PLAN_REJECTIONS,
+    PLAN_PROBLEMS,
+    PLAN_INFO,
+    ARMS,
+    LOGS_SENT,
+    LOGS_FAILED,
+    CACHE_ITEMS,
+    CACHE_BYTES,
+    CACHE_LIMIT,
+    BUILD_INFO,
+)
+
+PROCESS_MERGE: dict[str, Merge] = {
+    "process_start_time_seconds": "min",
+    "process_max_fds": "max",
+    "python_info": "max",
+}
+"""Gauges that come with the process; any other is summed."""
+
+_ID = ("model-id",)
+_MODE = ("model-id", "inference-mode")
+_STEP = ("model-id", "component-name")
+_CALL = (*_STEP, "ext-service", "endpoint")
+
+STATSD: dict[str, StatsdMetric] = {
+    metric.name: metric
+    for metric in (
+        StatsdMetric(
+            "inferflow.retrievemodelscore.request.total",
+            "count",
+            _ID,
+            "RetrieveModelScore requests.",
+        ),
+        StatsdMetric(
+            "inferflow.retrievemodelscore.latency",
+            "timing",
+            _ID,
+            "Time of a RetrieveModelScore request.",
+            also="inferflow.retrievemodelscore.request.latency",
+        ),
+        StatsdMetric(
+            "inferflow.retrievemodelscore.batch.size",
+            "count",
+            _ID,
+            "Targets asked about.",
+            also="inferflow.retrievemodelscore.request.batch.size",
+        ),
+        StatsdMetric("predict.infer.request.total", "count", _MODE, "Predict requests."),
+        StatsdMetric(
+            "predict.infer.latency",
+            "timing",
+            _MODE,
+            "Time of a Predict request.",
+            also="predict.infer.request.latency",
+        ),
+        StatsdMetric(
+            "predict.infer.request.batch.size",
+            "count",
+            _MODE,
+            "Targets, pairs or slates asked about.",
+        ),
+        StatsdMetric("inferflow.component.execution.total", "count", _STEP, "Executions."),
+        StatsdMetric(
+            "inferflow.component.execution.latency", "timing", _STEP, "Time of one execution."
+        ),
+        StatsdMetric(
+            "inferflow.component.execution.error",
+            "count",
+            (*_STEP, "error-type", "ext-service", "endpoint"),
+            "Failed executions or calls.",
+        ),
+        StatsdMetric(
+            "inferflow.component.feature.count",
+            "count",
+            _STEP,
+            "Distinct keys times features per key.",
+        ),
+        StatsdMetric("inferflow.external.api.request.total", "count", _CALL, "Calls."),
+        StatsdMetric(
+            "inferflow.external.api.request.batch",
+            "count",
+            _CALL,
+            "Distinct keys the feature store was asked for.",
+        ),
+        StatsdMetric(
+            "inferflow.external.api.latency",
+            "timing",
+            _CALL,
+            "Time of the calls of one execution.",
+            also="inferflow.external.api.request.latency",
+        ),
+        StatsdMetric(
+            "inferflow.component.inmemorycache.request.total",
+            "count",
+            _STEP,
+            "Keys looked up in the feature cache.",
+        ),
+        StatsdMetric(
+            "inferflow.component.inmemorycache.miss",
+            "count",
+            _STEP,
+            "Keys it did not hold.",
+            also="inferflow.component.inmemorycache.request.miss.total",
+        ),
+        StatsdMetric(
+            "inferflow.component.predator.execution.latency",
+            "timing",
+            _STEP,
+            "Time of a model's calls.",
+        ),
+        StatsdMetric(
+            "inferflow.datatype.conversion.execution.latency",
+            "timing",
+            _STEP,
+            "Time of a model or compute step outside its calls.",
+        ),
+        StatsdMetric(
+            "inferflow.router.api.request.total",
+            "count",
+            ("api", "status"),
+            "Calls a server answered.",
+        ),
+        StatsdMetric(
+            "inferflow.router.api.request.latency",
+            "timing",
+            ("api", "status"),
+            "Time of a call a server answered.",
+        ),
+        StatsdMetric(
+            "inferflow.logging.kafka_sent", "count", _ID, "Inference log messages delivered."
+        ),
+        StatsdMetric(
+            "inferflow.logging.error", "count", (*_ID, "error"), "Inference log messages lost."
+        ),
+        StatsdMetric("inferflow_config_schema_parsing_error", "count", _ID, "Configs refused."),
+        StatsdMetric("inferflow.plan.reload.total", "count", _ID, "Configs accepted."),
+        StatsdMetric(
+            "inferflow.experiment.request.total",
+            "count",
+            ("experiment", *_ID),
+            "Requests by the config chosen for them.",
+        ),
+        StatsdMetric(
+            "in_memory_cache_hit_rate",
+            "gauge",
+            ("cache_name",),
+            "Share of keys found in the feature cache since the last packet, 0 to 1.",
+        ),
+        StatsdMetric(
+            "in_memory_cache_item_count", "gauge", ("cache_name",), "Rows in the feature cache."
+        ),
+    )
+}

@@ -1,0 +1,87 @@
+"""Metrics and logs of one process, as its settings say."""
+
+from __future__ import annotations
+
+from typing import Protocol, TextIO
+
+from inferflow.engine.observer import Observer, Observers
+from inferflow.telemetry import table
+from inferflow.telemetry.eventlog import EventLog
+from inferflow.telemetry.logs import Logs, setup_logs
+from inferflow.telemetry.prometheus import Exposition
+from inferflow.telemetry.settings import TelemetrySettings
+from inferflow.telemetry.statsd import Flusher, StatsdObserver, open_client
+from inferflow.telemetry.tally import Tally
+
+
+class Cache(Protocol):
+    """A cache whose size can be shown."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    @property
+    def used_bytes(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+
+class Telemetry:
+    """Give `observer` to every Scorer; show `render()` under `/metrics`; close at the end."""
+
+    def __init__(
+        self, observer: Observer, exposition: Exposition, statsd: StatsdObserver | None
+    ) -> None:
+        self.observer = observer
+        self._exposition = exposition
+        self._statsd = statsd
+        self._flusher = None if statsd is None else Flusher(statsd)
+
+    def render(self) -> bytes:
+        """This process's metrics in the Prometheus text format."""
+        return self._exposition.render()
+
+    def watch_cache(self, cache: Cache) -> None:
+        """Show the size of the feature cache; a later one takes its place."""
+        self._exposition.watch(table.CACHE_ITEMS, lambda: len(cache))
+        self._exposition.watch(table.CACHE_BYTES, lambda: cache.used_bytes)
+        self._exposition.watch(table.CACHE_LIMIT, lambda: cache.size_bytes)
+        if self._statsd is not None:
+            self._statsd.watch_cache(lambda: len(cache))
+
+    def close(self) -> None:
+        """Send what is left."""
+        if self._flusher is not None:
+            self._flusher.close()
+            self._flusher = None
+
+
+def open_logs(settings: TelemetrySettings, stream: TextIO | None = None) -> Logs:
+    """Log lines as the settings say, to their file, else to the stream or standard error."""
+    return setup_logs(
+        settings.log_level,
+        stream=stream,
+        file=settings.log_file or None,
+        json=None if settings.log_format == "auto" else settings.log_format == "json",
+        values=settings.log_values,
+        file_mb=settings.log_file_mb,
+        files_kept=settings.log_files_kept,
+    )
+
+
+def open_telemetry(settings: TelemetrySettings) -> Telemetry:
+    """Raises MissingExtra when a setting asks for something that is not installed."""
+    tally = Tally(most_configs=settings.metric_configs)
+    exposition = Exposition(tally)
+    statsd = None
+    if settings.telegraf_host:
+        client = open_client(
+            settings.telegraf_host,
+            settings.telegraf_port,
+            service=settings.app_name,
+            env=settings.app_env,
+        )
+        statsd = StatsdObserver(client, sampling_rate=settings.metric_sampling_rate)
+    events = EventLog(per_s=settings.log_errors_per_s, values=settings.log_values)
+    watching = [tally, events] if statsd is None else [tally, statsd, events]
+    return Telemetry(Observers(*watching), exposition, statsd)

@@ -1,0 +1,56 @@
+"""Every command and snippet of the guides works, in the order it is written.
+
+Fences say what to do with them: `sh` is run, `sh fails` must fail, `python` is run, and a fence
+that names a file (`yaml expressions.yaml`) is written to that file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GUIDES = Path(__file__).parents[2] / "docs" / "guide"
+FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("guide", sorted(path.name for path in GUIDES.glob("*.md")))
+def test_a_guide_can_be_followed_as_it_is_written(guide: str, tmp_path: Path) -> None:
+    folder = tmp_path
+    for fence in FENCE.finditer((GUIDES / guide).read_text(encoding="utf-8")):
+        language, _, argument = fence["info"].strip().partition(" ")
+        if language == "sh":
+            folder = _run_shell(fence["body"], folder, must_fail=argument == "fails")
+        elif language == "python":
+            _run([sys.executable, "-W", "error", "-c", fence["body"]], folder, must_fail=False)
+        elif argument:
+            (folder / argument).write_text(fence["body"], encoding="utf-8")
+
+
+def _run_shell(script: str, folder: Path, *, must_fail: bool) -> Path:
+    """Run a block and return the folder it ends in."""
+    done = _run(
+        ["bash", "-euo", "pipefail", "-c", f"{script}\npwd >&2"], folder, must_fail=must_fail
+    )
+    return folder if must_fail else Path(done.stderr.strip().splitlines()[-1])
+
+
+def _run(command: list[str], folder: Path, *, must_fail: bool) -> subprocess.CompletedProcess[str]:
+    beside = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": f"{beside}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert (done.returncode != 0) is must_fail, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done

@@ -1,0 +1,71 @@
+"""The small HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from inferflow.api.http import Reply, start_http
+from inferflow.errors import InvalidInput
+
+ROUTES: dict[str, Callable[[], Reply]] = {
+    "/health/self": lambda: Reply(b"true"),
+    "/sick": lambda: Reply(b"draining", 503),
+}
+
+
+def ask(request: bytes) -> bytes:
+    async def asked() -> bytes:
+        server = await start_http(ROUTES)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(request)
+        answer = await reader.read()
+        writer.close()
+        await server.close()
+        return answer
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+def test_a_route_answers_any_method(method: str) -> None:
+    answer = ask(f"{method} /health/self?x=1 HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"Content-Length: 4" in head
+    assert body == b"true"
+
+
+def test_head_gets_the_head_only() -> None:
+    assert ask(b"HEAD /health/self HTTP/1.1\r\n\r\n").endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET /nothing HTTP/1.1\r\n\r\n", b"404 Not Found"),
+        (b"GET /sick HTTP/1.0\r\n\r\n", b"503 Service Unavailable"),
+        (b"garbage\r\n\r\n", b"400 Bad Request"),
+        (b"GET /health/self HTTP/2\r\n\r\n", b"400 Bad Request"),
+    ],
+)
+def test_other_answers(request_: bytes, status: bytes) -> None:
+    assert ask(request_).split(b"\r\n")[0] == b"HTTP/1.1 " + status
+
+
+def test_a_head_without_end_is_cut_off() -> None:
+    assert ask(b"GET /" + b"x" * 100_000) == b""
+
+
+def test_a_taken_port_is_told() -> None:
+    async def twice() -> None:
+        first = await start_http(ROUTES)
+        try:
+            await start_http(ROUTES, port=first.port)
+        finally:
+            await first.close()
+
+    with pytest.raises(InvalidInput, match=r"cannot listen on 127.0.0.1:\d+ for HTTP"):
+        asyncio.run(twice())

@@ -1,0 +1,44 @@
+"""Who is in today's share."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from inferflow.api.sampling import daily_bucket, daily_share
+
+DAY = date(2025, 11, 15)
+
+
+@pytest.mark.parametrize(
+    ("who", "day", "bucket"),
+    [
+        ("", DAY, 5),
+        ("user123", DAY, 93),
+        ("42", date(2026, 1, 1), 37),
+        ("user-1", date(2025, 12, 31), 30),
+    ],
+)
+def test_buckets_are_those_of_the_original(who: str, day: date, bucket: int) -> None:
+    assert daily_bucket(who, day) == bucket
+
+
+def test_a_share_takes_about_that_many_and_others_the_next_day() -> None:
+    users = [f"u{n}" for n in range(10_000)]
+    today, tomorrow = daily_share(20, DAY), daily_share(20, date(2025, 11, 16))
+    assert today is not None
+    assert tomorrow is not None
+    chosen = {user for user in users if today(user)}
+    assert 1_900 < len(chosen) < 2_100
+    assert 300 < len(chosen & {user for user in users if tomorrow(user)}) < 500
+
+
+def test_nobody_is_asked_when_the_share_is_nothing() -> None:
+    assert daily_share(0, DAY) is None
+
+
+def test_everybody_is_in_a_share_of_a_hundred() -> None:
+    everyone = daily_share(100, DAY)
+    assert everyone is not None
+    assert all(everyone(f"u{n}") for n in range(1000))

@@ -55,8 +55,9 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
 
-proto:
-	@echo "no wire protocol yet: nothing to generate"
+# The message classes are built from this one file when they are first used.
+proto: $(VENV)/.dev
+	$(BIN)/python -m grpc_tools.protoc -Iproto --descriptor_set_out=src/inferflow/_proto/wire.binpb inferflow.proto predict.proto
 
 # Rewrites the pinned requirement files. Needs uv.
 lock:

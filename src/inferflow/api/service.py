@@ -24,6 +24,7 @@ from inferflow.api.legacy import RETRIEVE_MODEL_SCORE
 from inferflow.api.predict import PAIR_WISE, POINT_WISE, SLATE_WISE
 from inferflow.api.rpc import Caller, PlanSide, Rpc
 from inferflow.api.status import status_of, text_of
+from inferflow.components.routing import pick_arm
 from inferflow.engine.limits import Limits
 from inferflow.engine.observer import Observer, Observers
 from inferflow.engine.request import ScoreRequest
@@ -36,6 +37,7 @@ from inferflow.errors import (
     NotFound,
     Overloaded,
 )
+from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
 
 T = TypeVar("T")
@@ -46,6 +48,8 @@ RPCS = (RETRIEVE_MODEL_SCORE, POINT_WISE, PAIR_WISE, SLATE_WISE)
 SERVICES = ("Inferflow", "Predict")
 
 CONFIG_VERSION = "x-inferflow-config-version"
+ARM = "x-inferflow-arm"
+"""Which config answered, when the id that was asked for stands for several."""
 RETRY_AFTER = "retry-after-ms"
 PUSHBACK = "grpc-retry-pushback-ms"
 """What gRPC's own retries go by."""
@@ -71,7 +75,7 @@ class ScoringService:
 
     def __init__(
         self,
-        find: Callable[[str], Scorer],
+        find: Callable[[str], Scorer | LiveSplit[Scorer]],
         *,
         limits: Limits,
         admission: Admission,
@@ -138,10 +142,13 @@ class ScoringService:
         deadline = self._deadline(context)
         caller = self._caller(context)
         if len(body) < self._policy.heavy_bytes:
-            scorer, request = self._read(rpc, body, caller)
+            scorer, arm, request = self._read(rpc, body, caller)
         else:
-            scorer, request = await self._in_thread(lambda: self._read(rpc, body, caller))
-        context.set_trailing_metadata(((CONFIG_VERSION, scorer.plan.digest),))
+            scorer, arm, request = await self._in_thread(lambda: self._read(rpc, body, caller))
+        facts = ((CONFIG_VERSION, scorer.plan.digest),)
+        context.set_trailing_metadata((*facts, (ARM, arm)) if arm else facts)
+        if arm and self._observer is not None:
+            self._observer.arm_chosen(request.config_id, arm)
         if not self._is_heavy(request):
             request.deadline_ms = _left_ms(deadline)
             return rpc.answer(await scorer.score(request))
@@ -151,17 +158,26 @@ class ScoringService:
         scores = await scorer.score(request)
         return await self._in_thread(lambda: rpc.answer(scores))
 
-    def _read(self, rpc: Rpc, body: bytes, caller: Caller) -> tuple[Scorer, ScoreRequest]:
+    def _read(self, rpc: Rpc, body: bytes, caller: Caller) -> tuple[Scorer, str, ScoreRequest]:
+        """What answers, the arm it is of a split (or nothing), and the request."""
         message = rpc.parse(body)
         config_id = message.model_config_id
         if not config_id:
             raise InvalidRequest("model_config_id", "is empty")
         try:
-            scorer = self._find(config_id)
+            found = self._find(config_id)
         except NotFound as absent:
             # What else there is may be none of the caller's business.
             raise NotFound(absent.kind, config_id[:100]) from None
-        return scorer, rpc.request(message, self._side(scorer), caller)
+        if not isinstance(found, LiveSplit):
+            return found, "", rpc.request(message, self._side(found), caller)
+        # Who asks is known only once the request is read, and how it is read depends a little on
+        # the plan; so it is read for the first arm, and again if another one is chosen.
+        request = rpc.request(message, self._side(found.arms[0]), caller)
+        scorer, arm = pick_arm(found, request)
+        if scorer is not found.arms[0]:
+            request = rpc.request(message, self._side(scorer), caller)
+        return scorer, arm, request
 
     def _side(self, scorer: Scorer) -> PlanSide:
         side = self._sides.get(scorer)

@@ -20,11 +20,13 @@ from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
 from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
+from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
 from inferflow.rpc.server import RpcServer, start_server
 
 Metrics = Callable[[], bytes]
+Listeners = list[Callable[[Any], Any]]
 
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 _BACKSTOP = 4
@@ -49,7 +51,7 @@ class Serving:
         """Why no request should be sent here; empty when all is well."""
         if self._draining:
             return "draining"
-        return "" if self._embedded.book.live else "no model config is live"
+        return "" if self._embedded.book.ids else "no model config is live"
 
     async def tell_health(self) -> None:
         """Let health checks know; to be called whenever other configs came live."""
@@ -93,8 +95,9 @@ async def start(
     serving = Serving(embedded)
     settings = serving.settings
 
-    def find(config_id: str) -> Scorer:
-        return embedded.book.get(config_id)  # asked each time, for a reload swaps the book
+    def find(config_id: str) -> Scorer | LiveSplit[Scorer]:
+        book = embedded.book  # asked each time, for a reload swaps the book
+        return book.splits.get(config_id) or book.get(config_id)
 
     serving.service = ScoringService(
         find,
@@ -144,8 +147,10 @@ async def serve(
     started: Callable[[Serving], None],
     observer: Observer | None = None,
     metrics: Metrics | None = None,
+    on_reload: Listeners | None = None,
 ) -> None:
-    """Serve until asked to end, then end politely. `started` is told where it listens."""
+    """Serve until asked to end, then end politely. `started` is told where it listens; health
+    is told anew whenever one of the `on_reload` listeners would be."""
     loop = asyncio.get_running_loop()
     end, hurry = asyncio.Event(), asyncio.Event()
     for stop in _STOPS:
@@ -155,6 +160,10 @@ async def serve(
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
+        if on_reload is not None:
+            on_reload.append(
+                lambda _: asyncio.run_coroutine_threadsafe(serving.tell_health(), loop)
+            )
         started(serving)
         await end.wait()
         await serving.drain(hurry)

@@ -14,6 +14,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from inferflow.app.serve_settings import ServeSettings
+from inferflow.app.telemetry_settings import TelemetryTable
 from inferflow.engine.limits import Limits
 from inferflow.errors import InvalidInput
 from inferflow.plan.problems import closest_hint
@@ -78,6 +79,8 @@ class Settings(BaseSettings):
     """Endpoint as configs write it → endpoint to use here (`local:ranker@2`)."""
     serve: ServeSettings = Field(default_factory=ServeSettings)
     """Ports, deadlines and limits of a server."""
+    telemetry: TelemetryTable = Field(default_factory=TelemetryTable)
+    """Metrics and logs of a server."""
     service: ServiceConfig = ServiceDoc()
     """Service-level config: v2_logging_type, compression_enabled."""
 

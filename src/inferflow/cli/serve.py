@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from inferflow.cli.output import say
 from inferflow.cli.projects import HERE, project_root
+from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
     from inferflow.app.serving import Serving
@@ -34,21 +36,30 @@ def serve(
 
     Ctrl-C or SIGTERM lets calls under way finish first; a second one ends at once.
     """
-    from inferflow.app import serving
+    try:
+        from inferflow.app import serving
+        from inferflow.app.role import open_role
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("serve", for_what="`inferflow serve`") from missing
     from inferflow.app.settings import read_settings
-    from inferflow.app.wiring import open_embedded
     from inferflow.cli.progress import LoadingBar
 
     root = project_root(directory)
     chosen = {"port": port, "http_port": http_port, "bind": bind}
     given = {name: value for name, value in chosen.items() if value is not None}
     settings = read_settings(root).serve.model_copy(update=given)
-    with LoadingBar() as bar:
-        embedded = open_embedded(root, {"serve": settings}, progress=bar)
-    try:
-        serving.run(serving.serve(embedded, started=_announce))
-    finally:
-        embedded.close()
+    with ExitStack() as held:
+        with LoadingBar() as bar:
+            role = held.enter_context(open_role(root, {"serve": settings}, progress=bar))
+        serving.run(
+            serving.serve(
+                role.embedded,
+                started=_announce,
+                observer=role.telemetry.observer,
+                metrics=role.telemetry.render,
+                on_reload=role.on_reload,
+            )
+        )
 
 
 def up(
@@ -63,6 +74,6 @@ def _announce(serving: Serving) -> None:
     host = f"[{bind}]" if ":" in bind else bind
     say(
         f"gRPC  {host}:{serving.grpc.port}",
-        f"HTTP  http://{host}:{serving.http.port}/health/ready",
+        f"HTTP  http://{host}:{serving.http.port}/health/ready and /metrics",
         serving.not_ready() or "ready",
     )

@@ -18,6 +18,9 @@ from inferflow.engine.ports import Array, KeyColumns, ReadState
 from inferflow.errors import InvalidInput
 from inferflow.plan.plan import Column, KeySource
 
+SORTING_PAYS = 500
+"""Rows of whole numbers from which on sorting them is faster than a dictionary. Measured."""
+
 
 @dataclass(slots=True)
 class KeyBatch:
@@ -68,41 +71,46 @@ def _of_rows(parts: Sequence[Array]) -> KeyBatch:
     count = len(distinct[0])
     taken = iter(distinct)
     texts = tuple(
-        _texts(next(taken)) if len(part) > 1 else [canonical_key(part[0])] * count for part in parts
+        [
+            _texts(next(taken), part.dtype) if len(part) > 1 else [canonical_key(part[0])] * count
+            for part in parts
+        ]
     )
     return KeyBatch(texts, count, inverse)
 
 
-def _distinct(varying: Sequence[Array]) -> tuple[list[Array], Array | None]:
-    """Each distinct combination once, and row → combination (None when all rows differ)."""
-    if len(varying) == 1 and varying[0].dtype.kind in "iu":
+def _distinct(varying: Sequence[Array]) -> tuple[list[Sequence[Any]], Array | None]:
+    """Each distinct combination once, one sequence per part, and row → combination (None when
+    all rows differ)."""
+    if len(varying) > 1:
+        rows: list[Any] = list(zip(*[part.tolist() for part in varying], strict=True))
+    elif varying[0].dtype.kind in "iu" and len(varying[0]) > SORTING_PAYS:
         found, inverse = np.unique(varying[0], return_inverse=True)
-        return [found], inverse
-    rows: list[Any] = (
-        varying[0].tolist()
-        if len(varying) == 1
-        else list(zip(*[part.tolist() for part in varying], strict=True))
+        return [found.tolist()], inverse
+    else:
+        rows = varying[0].tolist()
+    number = dict.fromkeys(rows)
+    if len(number) == len(rows):
+        return [rows] if len(varying) == 1 else [part.tolist() for part in varying], None
+    for position, key in enumerate(number):
+        number[key] = position
+    distinct: list[Sequence[Any]] = (
+        [list(number)] if len(varying) == 1 else list(zip(*number, strict=True))
     )
-    if len(set(rows)) == len(rows):
-        return list(varying), None
-    first: dict[Any, int] = {}
-    inverse = np.array([first.setdefault(key, len(first)) for key in rows], dtype=np.intp)
-    chosen = np.empty(len(first), dtype=np.intp)
-    chosen[inverse[::-1]] = np.arange(len(rows))[::-1]
-    return [part[chosen] for part in varying], inverse
+    return distinct, np.array(list(map(number.__getitem__, rows)), dtype=np.intp)
 
 
-def _texts(values: Array) -> list[str]:
-    if values.dtype.kind in "iu":
-        return list(map(str, values.tolist()))
-    if values.dtype.kind == "O":
-        listed: list[str] = values.tolist()
+def _texts(values: Sequence[Any], dtype: np.dtype[Any]) -> list[str]:
+    if dtype.kind in "iu":
+        return list(map(str, values))
+    if dtype.kind == "O":
         try:
-            "".join(listed)  # the quickest way to see that all of them are text
+            "".join(values)  # the quickest way to see that all of them are text
         except TypeError:
-            return canonical_keys(listed)
-        return canonical_keys(listed) if "" in listed else listed
-    return canonical_keys(values)
+            return canonical_keys(values)
+        return canonical_keys(values) if "" in values else list(values)
+    # The shortest text of a float depends on its width, so it gets its width back.
+    return canonical_keys(np.array(values, dtype=dtype))
 
 
 def _of_usable_rows(parts: Sequence[Array], unusable: Array, rows: int) -> KeyBatch:

@@ -44,12 +44,17 @@ def pick(
     several configs, else an empty text. Raises what `PlanBook.get` does."""
     if request.config_id not in book.splits:
         return book.get(request.config_id), ""
-    key = routing_key(request, dict(_user_ids(request.entities))) or new_id()
-    return pick_arm(book.splits[request.config_id], key)
+    return pick_arm(book.splits[request.config_id], request, new_id=new_id)
 
 
-def pick_arm(live: LiveSplit[Live], key: str) -> tuple[Live, str]:
+def pick_arm(
+    live: LiveSplit[Live],
+    request: ScoreRequest,
+    *,
+    new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+) -> tuple[Live, str]:
     """What serves one who asks, and its id."""
+    key = routing_key(request, dict(_user_ids(request.entities))) or new_id()
     arm = choose_arm(live.split.routes, key)
     return live.arms[arm], live.split.arms[arm]
 

@@ -107,6 +107,8 @@ async def _recorded(component: Component, run: Run) -> None:
     began = time.perf_counter()
     if run.recording is not None:
         record.start_us = (began - run.recording.began) * 1e6
+    if run.deadline.is_past():
+        raise _late(run)
     try:
         await component.run(run)
     except asyncio.CancelledError as stopped:

@@ -46,6 +46,8 @@ class Scorer:
         observer: Observer | None = None,
     ) -> None:
         self.plan = plan
+        self.is_local = all(component.is_local for component in components)
+        """True when a request never waits on anything outside this process."""
         self._components = components
         self._limits = limits
         self._clock = clock
@@ -53,11 +55,6 @@ class Scorer:
         self._binder = Binder(plan)
         self._observer = None if observer is None else guarded(observer)
         self._named = [(step.name, getattr(step, "kind", "step")) for step in plan.steps]
-
-    @property
-    def is_local(self) -> bool:
-        """True when a request never waits on anything outside this process."""
-        return all(component.is_local for component in self._components)
 
     def score(
         self, request: ScoreRequest, recording: Recording | None = None
@@ -147,9 +144,10 @@ class Scorer:
             _check_object(part, getattr(request, part))
         if not request.entities:
             raise InvalidRequest("entities", "the request names no entity")
+        inline = 0
         for entity, named in request.features.items():
             _check_object(f"features.{entity}", named)
-        inline = sum(len(named) for named in request.features.values())
+            inline += len(named)
         given = inline + len(request.context) + len(request.slate_features)
         self._limits.check("features", given, "features")
 
@@ -205,7 +203,7 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _check_object(field: str, given: Any) -> None:
-    if not isinstance(given, Mapping):
+    if type(given) is not dict and not isinstance(given, Mapping):
         raise InvalidRequest(field, f"names with values are wanted, not {type(given).__name__}")
 
 

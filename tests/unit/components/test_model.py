@@ -327,3 +327,37 @@ def test_skipped_rows_stay_blank_whatever_the_policy_of_the_step_below(world: Wo
                 request(entities={"product": list("123")}, features={"product": {"x": xs}})
             )
             assert values(found, "second:score") == [x if x > 0 else None for x in xs]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("skip", [1, None, None, 4, 5]), ("default", [1, None, 0.5, 4, 5])]
+)
+def test_a_failed_batch_beside_skipped_rows_loses_its_own_rows_alone(
+    world: World, policy: str, expected: list[Any]
+) -> None:
+    """Row 2 never reaches the second model, which then refuses row 3."""
+
+    def no_threes(x: Any) -> Any:
+        if x[0] == 3:
+            raise refusing("three")
+        return [[x[0]]]
+
+    world.models["no_threes"] = row_model(no_threes)
+    written = config(
+        ["second:score"],
+        models={
+            "first": model_step("picky", {"x": "FP32"}, batch_size=1),
+            "second": model_step(
+                "no_threes",
+                {"first:score": "FP32"},
+                batch_size=1,
+                on_error=policy,
+                nan_default=0.5,
+            ),
+        },
+    )
+    found = world.scorer(written).score_now(
+        request(entities={"product": list("12345")}, features={"product": {"x": [1, -2, 3, 4, 5]}})
+    )
+    assert values(found, "second:score") == expected
+    assert [error.partition(":")[0] for error in found.errors] == ["", "first", "second", "", ""]

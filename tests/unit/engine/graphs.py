@@ -254,8 +254,12 @@ class _Builder:
         )
         return [derived] if "category_id" in keys else []
 
+    def _latest_first(self) -> list[Known]:
+        """What is drawn first is drawn most, and long chains are where blanks meet failures."""
+        return self.known[::-1]
+
     def _numbers(self, count: int) -> list[Known]:
-        numbers = [column for column in self.known if column.is_number]
+        numbers = [column for column in self._latest_first() if column.is_number]
         return self._draw(
             st.lists(
                 st.sampled_from(numbers), min_size=1, max_size=count, unique_by=lambda c: c.name
@@ -264,7 +268,9 @@ class _Builder:
 
     def _scalar(self, *, or_text: bool = False) -> Known:
         scalars = [
-            column for column in self.known if column.width == 1 and (column.is_number or or_text)
+            column
+            for column in self._latest_first()
+            if column.width == 1 and (column.is_number or or_text)
         ]
         found: Known = self._draw(st.sampled_from(scalars))
         return found

@@ -5,6 +5,7 @@
     flow = inferflow.open("shop")
     ranking = flow.score("ranker", user="7", product=["1", "2", "3"])
 
+The same calls over the network: `inferflow.connect("localhost:50051")`, `aconnect` for asyncio.
 Importing this package is cheap; each name loads what it needs when it is first used.
 """
 
@@ -17,17 +18,21 @@ from inferflow._version import __version__ as __version__
 if TYPE_CHECKING:
     from inferflow.app.flow import Flow as Flow
     from inferflow.app.flow import open_flow as open
+    from inferflow.client.connecting import aconnect as aconnect
+    from inferflow.client.connecting import connect as connect
     from inferflow.errors import InferflowError as InferflowError
     from inferflow.scores import Scores as Scores
 
 _LAZY = {
     "open": ("inferflow.app.flow", "open_flow"),
+    "connect": ("inferflow.client.connecting", "connect"),
+    "aconnect": ("inferflow.client.connecting", "aconnect"),
     "Flow": ("inferflow.app.flow", "Flow"),
     "Scores": ("inferflow.scores", "Scores"),
     "InferflowError": ("inferflow.errors", "InferflowError"),
 }
 
-__all__ = ["Flow", "InferflowError", "Scores", "__version__", "open"]
+__all__ = ["Flow", "InferflowError", "Scores", "__version__", "aconnect", "connect", "open"]
 
 
 def __getattr__(name: str) -> Any:

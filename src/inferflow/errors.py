@@ -15,6 +15,8 @@
     ├── StepFailed            (cause) one step of a request failed, and its policy is `fail`
     ├── DeadlinePassed        LATE    the time given was not enough
     ├── Overloaded            BUSY    as many calls as allowed are under way
+    ├── Unreachable           BUSY    no server answered, at any address that was tried
+    ├── RemoteFailed          OURS    a server failed, or answered with what cannot be understood
     ├── StoreFailed           OURS    the feature store could not answer or write
     ├── ConfigStoreFailed     OURS    the config store could not be read or written
     ├── ConfigStoreBusy       BUSY    another process is writing configs and takes long
@@ -211,10 +213,35 @@ class Overloaded(InferflowError):
 
     fault = Fault.BUSY
 
-    def __init__(self, limit: int, *, retry_after_ms: int) -> None:
-        super().__init__(f"all {limit} places are taken; try again in {retry_after_ms} ms")
+    def __init__(self, limit: int | None, *, retry_after_ms: int) -> None:
+        """`limit` is None where only the server knows it."""
+        places = "all places" if limit is None else f"all {limit} places"
+        super().__init__(f"{places} are taken; try again in {retry_after_ms} ms")
         self.limit = limit
         self.retry_after_ms = retry_after_ms
+
+
+class Unreachable(InferflowError):
+    """No server answered. The same call may succeed a little later."""
+
+    fault = Fault.BUSY
+
+    def __init__(self, addresses: str, attempts: int, why: str) -> None:
+        times = "once" if attempts == 1 else f"{attempts} times"
+        super().__init__(f"no server answered at {addresses}, tried {times}: {why}")
+        self.addresses = addresses
+        self.attempts = attempts
+        self.why = why
+
+
+class RemoteFailed(InferflowError):
+    """A server failed, or answered with what cannot be understood. `status` is what it called
+    it on the wire."""
+
+    def __init__(self, status: str, what: str) -> None:
+        super().__init__(f"the server answered {status}: {what}")
+        self.status = status
+        self.what = what
 
 
 class StoreFailed(InferflowError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from inferflow.dtypes import DType
 from inferflow.errors import InvalidInput, MissingExtra, NotFound
+from inferflow.tabular import table as table_lines
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -140,6 +141,20 @@ class Scores:
         ]
         return numeric[-1] if numeric else None
 
+    def lines(self, top: int | None = None) -> list[str]:
+        """Targets and, where asked for, pairs or slates as tables, each from best to worst."""
+        shown: list[str] = []
+        if self.targets.columns:
+            shown += _ranked_table(self.targets, "id", self.ids, top)
+        if self.groups is not None:
+            members = [", ".join(self.ids[row] for row in rows) for rows in self.members]
+            shown += [""] if shown else []
+            shown += _ranked_table(self.groups, str(self.grouping), members, top)
+        return shown
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         answer: dict[str, Any] = {
@@ -187,6 +202,18 @@ class Scores:
         if self.recorder is None:
             raise RuntimeError("these scores were not made by a flow in this process")
         return self.recorder()
+
+
+def _ranked_table(
+    table: Table, header: str, names: Sequence[str], top: int | None
+) -> list[str]:
+    order = Scores("", names, table).ranked()[:top]
+    columns = [column.to_list() for column in table.columns.values()]
+    rows: list[list[Any]] = [
+        [rank, names[row], *(column[row] for column in columns), table.errors[row]]
+        for rank, row in enumerate(order, start=1)
+    ]
+    return table_lines(["rank", header, *table.columns, "error"], rows)
 
 
 def _arrow(pa: Any, column: ScoreColumn) -> Any:

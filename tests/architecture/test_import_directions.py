@@ -21,7 +21,16 @@ SOURCE = ROOT / "src" / "inferflow"
 LAYERED_BY_NOBODY = {"demo", "testing"}
 """Packages that sit on top of everything and that nothing imports."""
 
-NOT_YET_LAYERED = {"_proto", "api", "configstore", "rpc", "telemetry"}
+NOT_YET_LAYERED = {
+    "_proto",
+    "access",
+    "api",
+    "client",
+    "configstore",
+    "inferlog",
+    "rpc",
+    "telemetry",
+}
 """Packages whose place in the contract is still to be written down."""
 
 HOMES = {

@@ -12,7 +12,7 @@ import pytest
 import inferflow
 from inferflow import errors
 
-PUBLIC = ["Flow", "InferflowError", "Scores", "__version__", "open"]
+PUBLIC = ["Flow", "InferflowError", "Scores", "__version__", "aconnect", "connect", "open"]
 
 
 def test_the_names_at_the_top_are_these() -> None:

@@ -6,4 +6,6 @@ they never meet. `make proto` writes `wire.binpb` from `proto/*.proto`.
 
 - `messages`: one class per message, exactly as declared
 - `coarse`: the same messages with their repeated rows left as bytes, for reading in bulk
+- `alike`: where the values lie in rows that are all written alike
+- `writing`: fields written without a message object
 """

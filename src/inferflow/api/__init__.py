@@ -3,7 +3,7 @@
 - `service`: the four calls, each a few lines around `engine.scorer`
 - `predict`, `legacy`: the requests and answers of the two services
 - `targets`, `values`, `entity`: rows, values and ids of a Predict request as columns
-- `score_rows`, `protowire`: answers written in bulk
+- `score_rows`: answers written in bulk
 - `sampling`: which share of requests is answered in full
 - `status`: the one table of what an error is called on the wire
 - `http`: health and metrics

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from inferflow._proto import messages
-from inferflow.api.protowire import field, fields, tag
+from inferflow._proto.writing import field, fields, tag
 from inferflow.api.rpc import Caller, PlanSide, Rpc
 from inferflow.api.sampling import daily_share
 from inferflow.api.score_rows import failure_of, utf8

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 from inferflow._proto import coarse
-from inferflow.api.protowire import field, tag
+from inferflow._proto.writing import field, tag
 from inferflow.api.rpc import Caller, PlanSide, Rpc
 from inferflow.api.sampling import daily_share
 from inferflow.api.score_rows import failure_of, row_bytes, schema_bytes, utf8

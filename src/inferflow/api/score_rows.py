@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from inferflow.api.protowire import field, fields, tag, varint
+from inferflow._proto.writing import field, fields, tag, varint
 from inferflow.api.status import short
 from inferflow.dtypes import Array, DType, encode
 from inferflow.errors import EngineFault

@@ -39,6 +39,7 @@ from inferflow.errors import (
 )
 from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
+from inferflow.rpc.headers import ARM, CONFIG_VERSION, PUSHBACK, RETRY_AFTER, USER_ID
 
 T = TypeVar("T")
 
@@ -46,13 +47,6 @@ log = logging.getLogger(__name__)
 
 RPCS = (RETRIEVE_MODEL_SCORE, POINT_WISE, PAIR_WISE, SLATE_WISE)
 SERVICES = ("Inferflow", "Predict")
-
-CONFIG_VERSION = "x-inferflow-config-version"
-ARM = "x-inferflow-arm"
-"""Which config answered, when the id that was asked for stands for several."""
-RETRY_AFTER = "retry-after-ms"
-PUSHBACK = "grpc-retry-pushback-ms"
-"""What gRPC's own retries go by."""
 
 Handle = Callable[[bytes, Any], Awaitable[bytes]]
 
@@ -195,11 +189,9 @@ class ScoringService:
     def _caller(self, context: Any) -> Caller:
         headers: dict[str, tuple[str, ...]] = {}
         for key, value in context.invocation_metadata() or ():
-            if key in ("user-id", "app-version-code") and value:
+            if key in (USER_ID, "app-version-code") and value:
                 headers[key] = (*headers.get(key, ()), str(value))
-        return Caller(
-            self._today(), headers.get("user-id", ()), headers.get("app-version-code", ())
-        )
+        return Caller(self._today(), headers.get(USER_ID, ()), headers.get("app-version-code", ()))
 
     def _is_heavy(self, request: ScoreRequest) -> bool:
         rows = sum(map(len, request.entities.values()))

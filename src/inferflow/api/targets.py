@@ -14,13 +14,11 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from inferflow._proto import messages
+from inferflow._proto.alike import same_between, value_spans
 from inferflow.api.values import Parts
-from inferflow.dtypes import Array
 from inferflow.errors import InvalidRequest
 
-_ID, _VALUE = 0x0A, 0x12
-
-Span = tuple[int, int]
+_ID = 0x0A
 
 
 def read_targets(rows: Sequence[bytes], columns: int) -> tuple[list[str], list[Parts]]:
@@ -59,7 +57,10 @@ def _read_ids(rows: Sequence[bytes]) -> tuple[list[str], list[Parts]] | None:
 
 def _read_alike(rows: Sequence[bytes], columns: int) -> tuple[list[str], list[Parts]] | None:
     """None when the rows are not all written alike."""
-    spans = _value_spans(rows[0])
+    first = rows[0]
+    if len(first) < 2 or first[0] != _ID or first[1] > 0x7F:
+        return None
+    spans = value_spans(first, 2 + first[1])
     if spans is None or len(spans) != columns:
         return None
     tail = spans[-1][1]
@@ -76,47 +77,10 @@ def _read_alike(rows: Sequence[bytes], columns: int) -> tuple[list[str], list[Pa
     if (lengths != sizes - tail - 2).any():
         return None
     table = joined[(ends - tail)[:, np.newaxis] + np.arange(tail)]
-    if not _same_between(table, spans):
+    if not same_between(table, spans):
         return None
     try:
         ids = [row[2 : len(row) - tail].decode() for row in rows]
     except UnicodeDecodeError:
         return None
     return ids, [table[:, start:stop] for start, stop in spans]
-
-
-def _value_spans(row: bytes) -> list[Span] | None:
-    """Where the values lie, counted from the end of the id; None when that cannot be told."""
-    if len(row) < 2 or row[0] != _ID or row[1] > 0x7F:
-        return None
-    base = at = 2 + row[1]
-    spans: list[Span] = []
-    while at < len(row):
-        if row[at] != _VALUE:
-            return None
-        length, start = _varint(row, at + 1)
-        at = start + length
-        if length < 0 or at > len(row):
-            return None
-        spans.append((start - base, at - base))
-    return spans if at == len(row) else None
-
-
-def _varint(row: bytes, at: int) -> tuple[int, int]:
-    """A length and where it ends; -1 when it is not one of up to four bytes."""
-    number = 0
-    for shift, byte in enumerate(row[at : at + 4]):
-        number |= (byte & 0x7F) << 7 * shift
-        if byte < 0x80:
-            return number, at + shift + 1
-    return -1, at
-
-
-def _same_between(table: Array, spans: Sequence[Span]) -> bool:
-    """Whether all rows have the same bytes around their values as the first."""
-    at = 0
-    for start, stop in spans:
-        if (table[:, at:start] != table[0, at:start]).any():
-            return False
-        at = stop
-    return True

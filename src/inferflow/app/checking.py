@@ -58,7 +58,7 @@ def check_file(path: Path, root: Path) -> list[Finding]:
         return [finding for finding in check_project(root) if finding.file == name]
     if path.suffix not in CONFIG_SUFFIXES:
         raise InvalidInput(f"{path}: a config is a {', '.join(CONFIG_SUFFIXES)} file")
-    return _config_problems(path, name or path.name, root)
+    return _config_problems(path, name or str(path.resolve()), root)
 
 
 def project_of(path: Path) -> Path:

@@ -18,6 +18,7 @@ from inferflow.app.wiring import Embedded, open_embedded
 from inferflow.components.routing import pick
 from inferflow.engine.recording import Recording
 from inferflow.engine.request import ScoreRequest, request_from
+from inferflow.engine.scorer import Scorer
 from inferflow.errors import DeadlinePassed, InvalidInput, StepFailed
 from inferflow.featurestore import FeatureStore
 from inferflow.scores import Scores
@@ -66,6 +67,7 @@ class Flow:
         self._embedded = embedded
         self._reloader = reloader
         self._watcher = watcher
+        self._is_closed = False
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -174,7 +176,7 @@ class Flow:
         """Score a request, as an object or in its JSON form."""
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
-        scorer, arm = pick(self._embedded.book, request)
+        scorer, arm = self._picked(request)
         scores = _named(scorer.score_now(request), request, arm)
         scores.recorder = partial(self._explained, request)
         return scores
@@ -183,7 +185,7 @@ class Flow:
         """Score a request and keep what happened on the way."""
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
-        scorer, arm = pick(self._embedded.book, request)
+        scorer, arm = self._picked(request)
         recording = scorer.new_recording()
         recording.arm = arm
         return _named(scorer.score_now(request, recording), request, arm), recording
@@ -200,7 +202,7 @@ class Flow:
         return self._explained(request)
 
     def _explained(self, request: ScoreRequest) -> Explanation:
-        scorer, arm = pick(self._embedded.book, request)
+        scorer, arm = self._picked(request)
         recording = scorer.new_recording()
         recording.arm = arm
         try:
@@ -209,7 +211,13 @@ class Flow:
             return explain_recording(recording, failure=str(failed))
         return explain_recording(recording, scores)
 
+    def _picked(self, request: ScoreRequest) -> tuple[Scorer, str]:
+        if self._is_closed:
+            raise InvalidInput("the project is closed; open it again to score")
+        return pick(self._embedded.book, request)
+
     def close(self) -> None:
+        self._is_closed = True
         if self._watcher is not None:
             self._watcher.close()
         self._embedded.close()

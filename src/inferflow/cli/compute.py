@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from inferflow.cli.output import AsJson, say, say_json, say_table
-from inferflow.cli.requesting import pairs
+from inferflow.cli.requesting import named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,13 +42,15 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Evaluate an expression over columns given as NAME=VALUES."""
-    from inferflow.app.tabular import table
     from inferflow.compute import compile_expression
     from inferflow.dtypes import FP32, FP64
     from inferflow.errors import InvalidInput
+    from inferflow.tabular import table
 
     compiled = compile_expression({"postfix": expression} if postfix else expression)
-    columns = {name: column_of(name, text) for name, text in pairs(values or (), "NAME=VALUES")}
+    columns = {
+        name: column_of(name, text) for name, text in named(values or (), "NAME=VALUES").items()
+    }
     absent = [name for name in compiled.variables if name not in columns]
     if absent:
         raise InvalidInput(f"the expression reads {', '.join(absent)}; give {absent[0]}=…")

@@ -40,7 +40,7 @@ AVersion = Annotated[
 @app.command("list")
 def list_(directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show every config, its newest version, and whether its file was edited since."""
-    from inferflow.app.tabular import table
+    from inferflow.tabular import table
 
     store = _store(directory)
     folder, newest = store.current(), {each.id: each for each in store.versions()}
@@ -155,7 +155,7 @@ def push(
 @app.command("history")
 def history(config_id: Id, directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show every version of a config, newest first."""
-    from inferflow.app.tabular import table
+    from inferflow.tabular import table
 
     store = _store(directory)
     versions = list(reversed(store.history(config_id)))

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from inferflow.cli.output import say
+from inferflow.cli.output import say, say_table
 
 CONFIG = "ranker"
 REQUEST = Path("requests/ranker.json")
@@ -28,7 +28,6 @@ def demo(
     Files that are already there are kept, so the shop can be changed and scored again.
     """
     from inferflow.cli.projects import opened_flow
-    from inferflow.cli.score import say_scores
     from inferflow.demo import write_shop
     from inferflow.plan.document import read_document
 
@@ -44,7 +43,7 @@ def demo(
         f"of {len(scores)} products, by config {CONFIG!r}:",
         "",
     )
-    say_scores(scores)
+    say_table(scores.lines())
     say("", *_hints(directory, best=scores.ids[scores.ranked()[0]]))
 
 

@@ -9,7 +9,7 @@ import typer
 
 from inferflow.cli.output import AsJson, say, say_json, say_table
 from inferflow.cli.projects import HERE, ProjectDir, opened_store, project_root
-from inferflow.cli.requesting import pairs
+from inferflow.cli.requesting import named
 
 if TYPE_CHECKING:
     from inferflow.featurestore import FeatureSchema, FeatureStore
@@ -24,7 +24,7 @@ Key = Annotated[list[str], typer.Argument(metavar="KEY...", help="One text per p
 def schema(directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show entities, their keys, groups and features."""
     from inferflow.app.project import read_project
-    from inferflow.app.tabular import duration_text, table
+    from inferflow.tabular import duration_text, table
 
     found = _schema_facts(read_project(project_root(directory)).require_schema())
     if as_json:
@@ -43,7 +43,7 @@ def schema(directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
 
 
 def _default_text(default: Any) -> str:
-    from inferflow.app.tabular import cell_text
+    from inferflow.tabular import cell_text
 
     return "none" if default is None else cell_text(default) or repr("")
 
@@ -79,7 +79,7 @@ def _schema_facts(schema: FeatureSchema) -> dict[str, Any]:
 @app.command("get")
 def get(entity: Entity, key: Key, directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show every feature of one key: its value, whether it is real, and its age."""
-    from inferflow.app.tabular import cell_text, duration_text, table
+    from inferflow.tabular import cell_text, duration_text, table
 
     with opened_store(directory) as store:
         found = store.get(entity, key)
@@ -136,7 +136,7 @@ def put(
             wanted = " ".join(name.upper() for name in names)
             raise typer.BadParameter(f"{entity} needs {wanted}, then at least one NAME=VALUE")
         row: dict[str, Any] = dict(zip(names, key, strict=True))
-        row |= {name: value or None for name, value in pairs(given, "NAME=VALUE")}
+        row |= {name: value or None for name, value in named(given, "NAME=VALUE").items()}
         store.put(entity, group, [row])
     say(f"wrote {len(given)} feature(s) of {entity} {' '.join(key)}")
 

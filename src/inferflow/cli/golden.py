@@ -48,7 +48,7 @@ def run_tests(
 
 
 def _say_outcomes(outcomes: list[Outcome]) -> None:
-    from inferflow.app.tabular import table
+    from inferflow.tabular import table
 
     rows = [[each.outcome, each.request, each.config_id, _remark(each)] for each in outcomes]
     for outcome, line in zip(outcomes, table([""] * 4, rows)[1:], strict=True):
@@ -56,7 +56,7 @@ def _say_outcomes(outcomes: list[Outcome]) -> None:
 
 
 def _remark(outcome: Outcome) -> str:
-    from inferflow.app.tabular import counted
+    from inferflow.tabular import counted
 
     if not outcome.passed:
         more = f"; {outcome.mismatches} values differ" if outcome.mismatches > 1 else ""

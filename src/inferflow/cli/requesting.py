@@ -51,7 +51,7 @@ def request_of(
     if entities:
         document["entities"] = {**document.get("entities", {}), **_ids(entities)}
     if context:
-        given = {name: value_of(text) for name, text in pairs(context, "--context")}
+        given = {name: value_of(text) for name, text in named(context, "--context").items()}
         document["context"] = {**document.get("context", {}), **given}
     return request_from(document, config_id=config_id)
 
@@ -64,6 +64,16 @@ def pairs(texts: Iterable[str], option: str) -> list[tuple[str, str]]:
         if not equals or not name:
             raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint=option)
         found.append((name, value))
+    return found
+
+
+def named(texts: Iterable[str], option: str) -> dict[str, str]:
+    """The same by name, each of which may be given once."""
+    found: dict[str, str] = {}
+    for name, value in pairs(texts, option):
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint=option)
+        found[name] = value
     return found
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inferflow.cli.output import AsJson, say, say_json, say_table
+from inferflow.cli.output import AsJson, say_json, say_table
 from inferflow.cli.projects import HERE, ProjectDir, opened_flow
 from inferflow.cli.requesting import ContextValues, EntityIds, RequestFile, is_given, request_of
 
 if TYPE_CHECKING:
-    from inferflow.scores import Scores, Table
+    from inferflow.client.sync import Client
+    from inferflow.scores import Scores
 
 
 def score(
@@ -23,6 +24,15 @@ def score(
     top: Annotated[
         int | None, typer.Option("--top", "-n", min=1, help="Show only the best so many.")
     ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="ADDRESS",
+            help="Ask the server at host:port, and not the project; several with commas.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a request and print its targets from best to worst.
@@ -32,41 +42,24 @@ def score(
     """
     if not is_given(request, entity, context):
         raise typer.BadParameter("give --request FILE, or --entity NAME=ID[,ID...]")
-    with opened_flow(directory) as flow:
-        scores = flow.answer(request_of(config_id, request, entity, context))
+    asked = request_of(config_id, request, entity, context)
+    with opened_flow(directory) if target is None else _connected(target) as answerer:
+        scores = answerer.answer(asked)
     if as_json:
         say_json({**scores.to_dict(), "ranking": scores.ranked()[:top]})
     else:
-        say_scores(scores, top)
+        say_table(scores.lines(top))
     if all_failed(scores):
         raise typer.Exit(1)
+
+
+def _connected(target: str) -> Client:
+    from inferflow.client.connecting import connect
+
+    return connect(target)
 
 
 def all_failed(scores: Scores) -> bool:
     """Whether no target, and no pair or slate, came out without an error."""
     tables = [scores.targets, *([scores.groups] if scores.groups else [])]
     return all(error for table in tables for error in table.errors)
-
-
-def say_scores(scores: Scores, top: int | None = None) -> None:
-    """Targets and, where asked for, pairs or slates, each from best to worst."""
-    if scores.targets.columns:
-        ids = [[each] for each in scores.ids]
-        say_table(_ranked(scores.targets, ids, ["id"], top))
-    if scores.groups is not None:
-        members = [[", ".join(scores.ids[row] for row in rows)] for rows in scores.members]
-        say(*([""] if scores.targets.columns else []))
-        say_table(_ranked(scores.groups, members, [str(scores.grouping)], top))
-
-
-def _ranked(table: Table, names: list[list[str]], headers: list[str], top: int | None) -> list[str]:
-    from inferflow.app.tabular import table as lines
-    from inferflow.scores import Scores
-
-    order = Scores("", [name for (name,) in names], table).ranked()[:top]
-    columns = [column.to_list() for column in table.columns.values()]
-    rows: list[list[Any]] = [
-        [rank, *names[row], *(column[row] for column in columns), table.errors[row]]
-        for rank, row in enumerate(order, start=1)
-    ]
-    return lines(["rank", *headers, *table.columns, "error"], rows)

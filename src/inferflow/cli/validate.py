@@ -91,7 +91,7 @@ def _line(finding: Finding) -> str:
 
 
 def _summary(errors: int, notes: int) -> str:
-    from inferflow.app.tabular import counted
+    from inferflow.tabular import counted
 
     said = counted(errors, "error") if errors else "no errors"
     return f"{said}, {counted(notes, 'note')}" if notes else said

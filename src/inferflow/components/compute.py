@@ -48,7 +48,7 @@ class ComputeComponent:
             columns.append(through(values, source.via, source.name))
         count = matrix.rows if rows is None else len(rows)
         computed = await self._evaluated(columns, count, run)
-        values = as_output(without_marked(computed), self._output.dtype)
+        values = as_judged(without_marked(computed), self._output.dtype)
         marked = computed.invalid
         if rows is not None:
             values = scattered(values, rows, matrix.rows)
@@ -58,7 +58,8 @@ class ComputeComponent:
         values, odd = judge_numbers(
             values, step.nan_policy, step.nan_default, run=run, step=step, space="target"
         )
-        matrix.put(self._output.block, values, invalid=merged([blank, marked, odd], matrix.rows))
+        invalid = merged([blank, marked, odd], matrix.rows)
+        matrix.put(self._output.block, as_output(values, self._output.dtype), invalid=invalid)
 
     def _evaluated(self, columns: list[Array], rows: int, run: Run) -> Awaitable[Computed]:
         deadline = run.deadline.within(self.step.timeout_ms)
@@ -86,6 +87,11 @@ def as_output(values: Array, dtype: DType | None) -> Array:
     if dtype is None or block.dtype == dtype.numpy:
         return block
     return cast(block, dtype_of(block), dtype.vector)
+
+
+def as_judged(values: Array, dtype: DType | None) -> Array:
+    """The same in the type `nan_policy` looks at: an output without NaN is converted after that."""
+    return as_output(values, dtype if dtype is not None and dtype.is_float else None)
 
 
 def without_marked(computed: Computed) -> Array:

@@ -26,20 +26,17 @@ class InitComponent:
         for requested, origin in run.binding.targets:
             assert requested.target is not None
             values = requested_values(requested, origin, run)
-            if len(values) not in (1, matrix.rows):
-                raise InvalidRequest(
-                    str(origin), f"{len(values)} value(s) for {matrix.rows} target(s)"
-                )
+            _check_count(len(values), origin, run)
             matrix.put(requested.target.block, values)
         for requested, origin in run.binding.slates:
             assert requested.slate is not None
             values = requested_values(requested, origin, run)
-            if len(values) != matrix.slates and not (origin.kind == "context" or len(values) == 1):
-                grouping = run.slates.kind if run.slates else "slates"
-                raise InvalidRequest(
-                    str(origin), f"{len(values)} value(s) for {matrix.slates} {grouping}"
-                )
+            _check_count(len(values), origin, run)
             matrix.put(requested.slate.block, values)
+        for origin in run.binding.spare:
+            given = _given(origin, run)
+            if isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim):
+                _check_count(len(given), origin, run)
         record = run.record(self.step)
         if record is not None:
             record.rows = matrix.rows
@@ -50,21 +47,31 @@ class InitComponent:
     leave_blank = fill_defaults
 
 
+def _check_count(count: int, origin: Origin, run: Run) -> None:
+    """Whether there is one value for all, or one for each."""
+    wanted, what = run.matrix.rows, "target(s)"
+    if origin.kind == "slate":
+        wanted, what = run.matrix.slates, str(run.slates.kind if run.slates else "slates")
+    if count not in (1, wanted):
+        raise InvalidRequest(str(origin), f"{count} value(s) for {wanted} {what}")
+
+
+def _given(origin: Origin, run: Run) -> Any:
+    """What the request says there, as it says it."""
+    request = run.request
+    if origin.kind == "inline":
+        return request.features[origin.entity][origin.name]
+    return (request.slate_features if origin.kind == "slate" else request.context)[origin.name]
+
+
 def requested_values(requested: RequestColumn, origin: Origin, run: Run) -> Array:
     """The part of the request an origin names, as a block of rows."""
     if origin.kind == "entity":
         ids = text_block(run.entities[origin.name])
         typed = requested.dtype is not None
         return typed_block(ids, requested, str(origin), is_row=False) if typed else ids
-    request = run.request
-    if origin.kind == "inline":
-        given, is_row = request.features[origin.entity][origin.name], False
-    elif origin.kind == "slate":
-        given, is_row = request.slate_features[origin.name], False
-    elif origin.kind == "context":
-        given, is_row = request.context[origin.name], True
-    else:
-        given, is_row = requested.default, True
+    given = requested.default if origin.kind == "default" else _given(origin, run)
+    is_row = origin.kind in ("context", "default")
     return typed_block(given, requested, str(origin), is_row=is_row)
 
 

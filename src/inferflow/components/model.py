@@ -11,7 +11,7 @@ from inferflow.components.calibration import Calibrator
 from inferflow.components.columns import blank_rows, judge_numbers, through
 from inferflow.components.routing import choose_arm
 from inferflow.components.timed import timed
-from inferflow.dtypes import FP64, dtype_of
+from inferflow.dtypes import FP64, DType, dtype_of
 from inferflow.dtypes.casting import cast, is_plain
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.matrix import Array, Matrix, merged
@@ -144,10 +144,10 @@ class ModelComponent:
             values, bad = judge_numbers(
                 values, step.nan_policy, step.nan_default, run=run, step=step, space=space
             )
+            values = _typed(values, run.plan.blocks[plan.block].dtype)
             invalid = lost
             if lost is not None and step.on_error == "default":
-                failed = lost if blank is None else lost & ~blank
-                values[failed] = default_scores(plan, step.nan_default)
+                values[lost] = default_scores(plan, step.nan_default)
                 invalid = blank
             blocks.append((plan.block, values, merged([invalid, odd, bad], count)))
         for block, values, invalid in blocks:
@@ -226,18 +226,23 @@ def place(values: Array, plan: TensorPlan, tensor: Array, at: int) -> None:
 
 
 def as_scores(plan: OutputPlan, output: Array, run: Run, model: str) -> Array:
-    """A model output as the block its score columns lie in."""
-    block = run.plan.blocks[plan.block]
+    """A model output as the block its score columns lie in. Where that has no NaN, floats stay
+    floats until they have been calibrated and judged."""
+    dtype = run.plan.blocks[plan.block].dtype
     values = output.reshape(len(output), -1)
     if values.shape[1] != plan.width:
         raise ModelFailed(
             model,
             f"output {plan.tensor!r} has {values.shape[1]} value(s) per row, not {plan.width}",
         )
-    assert block.dtype is not None
-    if values.dtype == block.dtype.numpy:
+    assert dtype is not None
+    return _typed(values, dtype) if dtype.is_float else values
+
+
+def _typed(values: Array, dtype: DType | None) -> Array:
+    if dtype is None or values.dtype == dtype.numpy:
         return values
-    return cast(values, dtype_of(values), block.dtype.vector)
+    return cast(values, dtype_of(values), dtype.vector)
 
 
 def scattered(values: Array, rows: Array, count: int) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from inferflow.components.columns import judge_numbers
-from inferflow.components.compute import ComputeComponent, as_output, without_marked
+from inferflow.components.compute import ComputeComponent, as_judged, as_output, without_marked
 from inferflow.components.model import scattered
 from inferflow.components.slate_columns import (
     blank_slates,
@@ -42,7 +42,7 @@ class SlateComputeComponent(ComputeComponent):
             self.leave_blank(run)
             return
         computed = await self._over_slates(numbers, run, slates)
-        values = as_output(without_marked(computed), self._output.dtype)
+        values = as_judged(without_marked(computed), self._output.dtype)
         values = scattered(values, numbers, slates.count)
         own: Array | None = None
         if computed.invalid is not None:
@@ -52,7 +52,7 @@ class SlateComputeComponent(ComputeComponent):
             values, step.nan_policy, step.nan_default, run=run, step=step, space="slate"
         )
         invalid = merged([blank, own, odd], slates.count)
-        run.matrix.put(self._output.block, values, invalid=invalid)
+        run.matrix.put(self._output.block, as_output(values, self._output.dtype), invalid=invalid)
 
     def _skipped(self, run: Run) -> Array | None:
         assert run.slates is not None

@@ -51,6 +51,8 @@ class Binding:
     """The entity whose ids are the targets, where names alone can tell."""
     unused: tuple[str, ...]
     """Parts of the request no column asks for."""
+    spare: tuple[Origin, ...]
+    """Those of them that are values per target or slate, whose number is checked all the same."""
 
 
 def signature_of(request: ScoreRequest) -> Signature:
@@ -121,6 +123,7 @@ class Names:
         yield from self.entities
         yield from self.context
         yield from self.inline
+        yield from self.slate
 
 
 def _bound(plan: Plan, names: Names) -> Binding:
@@ -141,23 +144,26 @@ def _bound(plan: Plan, names: Names) -> Binding:
     pins = _pins(plan, names)
     used = {_plain(origin) for _, origin in (*targets, *slates)}
     used |= {_plain(origin) for pinned in pins.values() for _, origin in pinned}
+    brought = (names.entities, names.context, names.inline, names.slate)
+    unused = [
+        origin
+        for origin in dict.fromkeys(origin for part in brought for origin in part.values())
+        if _plain(origin) not in used
+    ]
+    for origin in unused:
+        if origin.kind == "inline" and origin.entity not in names.entities:
+            raise InvalidRequest(
+                str(origin),
+                f"the request has no entity {origin.entity!r}, and no step reads the value",
+                closest_hint(origin.entity, names.entities),
+            )
     return Binding(
         tuple(targets),
         tuple(slates),
         pins,
         _id_entity(plan, names),
-        tuple(
-            str(origin)
-            for origin in dict.fromkeys(
-                [
-                    *names.entities.values(),
-                    *names.context.values(),
-                    *names.inline.values(),
-                    *names.slate.values(),
-                ]
-            )
-            if _plain(origin) not in used
-        ),
+        tuple(map(str, unused)),
+        tuple(origin for origin in unused if origin.kind in ("inline", "slate")),
     )
 
 
@@ -247,10 +253,13 @@ def _refuse_missing(requested: RequestColumn, names: Names) -> None:
             f"nothing in the request gives key column {requested.name!r} ({where})",
             known or f"the request has entities {sorted(names.entities)}",
         )
+    places = "context or features"
+    if requested.slate is not None and names.grouping:
+        places = f"context, features or {names.grouping[:-1]}_features"
     raise InvalidRequest(
         "context",
         f"column {requested.name!r} is not given, and {where} reads it",
-        closest_hint(requested.name, names.all()) or "give it in context or features",
+        closest_hint(requested.name, names.all()) or f"give it in {places}",
     )
 
 

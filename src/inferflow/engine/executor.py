@@ -94,10 +94,11 @@ async def _guarded(component: Component, run: Run) -> None:
     """Run one step and apply its failure policy. No step starts after the request's deadline."""
     if run.deadline.is_past():
         raise _late(run)
+    began = time.perf_counter()
     try:
         await component.run(run)
     except Exception as cause:  # the boundary of a step: its policy decides what an error means
-        _apply_policy(component, run, cause, 0.0)
+        _apply_policy(component, run, cause, (time.perf_counter() - began) * 1e3)
 
 
 async def _recorded(component: Component, run: Run) -> None:

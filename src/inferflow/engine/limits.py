@@ -17,7 +17,7 @@ class Limits:
     features: int = 256
 
     def check(self, name: str, got: int, field: str) -> None:
-        """Refuse a request that is larger than the limit of this name."""
+        """Refuse a request that is larger than the limit of this name, called as in settings."""
         allowed = getattr(self, name)
         if got > allowed:
-            raise InvalidRequest(field, f"{got} is more than the limit {name}={allowed}")
+            raise InvalidRequest(field, f"{got} is more than the limit max_{name}={allowed}")

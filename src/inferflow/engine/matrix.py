@@ -64,6 +64,10 @@ class Matrix:
             raise EngineFault(
                 f"{block.step!r} wrote {values.shape[1]} value(s) per row, planned {block.width}"
             )
+        if block.dtype is not None and values.dtype != block.dtype.numpy:
+            raise EngineFault(
+                f"{block.step!r} wrote {values.dtype} where {block.dtype.name} was planned"
+            )
         self._values[index] = values
         if invalid is not None and invalid.any():
             if len(invalid) != rows:

@@ -117,7 +117,9 @@ def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
     elif isinstance(given, str | bytes) or not hasattr(given, "__getitem__"):
         ids = [given]
     else:
-        ids = [given.item()] if getattr(given, "ndim", 1) == 0 else list(given)
+        # An array's own values are Python's only through tolist.
+        plain = given.tolist() if hasattr(given, "tolist") else list(given)
+        ids = plain if isinstance(plain, list) else [plain]
     if not ids:
         raise InvalidRequest(field, "has no ids")
     limits.check("targets", len(ids), field)

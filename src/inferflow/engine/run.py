@@ -72,14 +72,15 @@ class Run:
     def errors(self, space: Space = "target") -> list[str]:
         """The error text of each row; empty where there is none."""
         count = self.matrix.rows if space == "target" else self.matrix.slates
-        texts = [""] * count
+        # Of two outputs with the same trouble one is enough to say so.
+        told: list[dict[str, None]] = [{} for _ in range(count)]
         for where, rows, what in self._marks:
             if where != space:
                 continue
             marked = range(count) if rows is None else np.flatnonzero(rows).tolist()
             for row in marked:
-                texts[row] = f"{texts[row]}; {what}" if texts[row] else what
-        return texts
+                told[row][what] = None
+        return ["; ".join(texts) for texts in told]
 
     @property
     def has_marks(self) -> bool:

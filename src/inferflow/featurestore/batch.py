@@ -58,6 +58,8 @@ def batch_of_rows(
     entity: EntityInfo, group: str | None, rows: Sequence[Mapping[str, Any]], *, source: str
 ) -> Batch:
     """A batch from rows that name what they speak of. None means that there is no value."""
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise InvalidInput(f"{source}: a list of rows is wanted, each with its values by name")
     names = dict.fromkeys(name for row in rows for name in row)
     table: dict[str, RawColumn] = {}
     for name in names:

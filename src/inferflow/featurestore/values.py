@@ -90,10 +90,23 @@ def _from_list(rows: list[Any], dtype: DType, dim: int) -> Array:
 def _from_texts(rows: list[str | bytes], dtype: DType, dim: int) -> Array:
     # Bytes that are not UTF-8 survive being stored and read back.
     texts = [r.decode("utf-8", "surrogateescape") if isinstance(r, bytes) else r for r in rows]
-    values = parse_text(texts, dtype, dim)
+    values = parse_text(texts, dtype, dim).reshape(len(rows), dim)
     if dtype.is_text:
         _check_storable(values)
-    return values.reshape(len(rows), dim)
+    elif dtype.is_float:
+        _check_finite(values, texts, dtype)
+    return values
+
+
+def _check_finite(values: Array, texts: list[str], dtype: DType) -> None:
+    """Refuse a text whose number is finite but too large for the type; `inf` and `nan` are fine."""
+    is_finite = np.isfinite(cast(values, dtype.element.vector, FP64.vector))
+    if is_finite.all():
+        return
+    for row in np.nonzero(~is_finite.all(axis=1))[0].tolist():
+        said = texts[row].lower()
+        if said.count("inf") + said.count("nan") < np.count_nonzero(~is_finite[row]):
+            raise CastFailed(f"{texts[row]!r} has no form in {dtype.name}", position=row)
 
 
 def _check_storable(texts: Array) -> None:

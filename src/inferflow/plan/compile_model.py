@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from inferflow.errors import ModelUnreadable
@@ -94,7 +95,7 @@ class ModelCompiler:
         return None
 
     def _signature(self, endpoint: Endpoint) -> ModelSignature | None:
-        where = f"{self._step.name}.model_name"
+        where = f"{self._step.name}.{self._place_of(endpoint)}"
         try:
             signature = self._catalog.signature(endpoint)
         except ModelUnreadable as broken:
@@ -105,10 +106,26 @@ class ModelCompiler:
             self._problems.error(
                 where,
                 f"there is no model {endpoint.model!r}{version}",
-                closest_hint(endpoint.model, self._catalog.model_names())
-                or f"expected models/{endpoint.model}/<version>/model.onnx",
+                self._hint_instead_of(endpoint),
             )
         return signature
+
+    def _place_of(self, endpoint: Endpoint) -> str:
+        """The field that names this model."""
+        if endpoint.text in ("", LOCAL):
+            return "model_name"
+        only = self._catalog.resolve_endpoint(self._step.endpoint)
+        return "model_endpoint" if endpoint.text == only else "model_end_points"
+
+    def _hint_instead_of(self, endpoint: Endpoint) -> str:
+        names = self._catalog.model_names()
+        if endpoint.version and endpoint.model in names:
+            with suppress(ModelUnreadable):
+                highest = self._catalog.signature(Endpoint(endpoint.text, endpoint.model, None))
+                if highest is not None:
+                    return f"the highest version there is: {highest.version}"
+        expected = f"expected models/{endpoint.model}/<version>/model.onnx"
+        return closest_hint(endpoint.model, names) or expected
 
     def _declare_scores(self) -> None:
         """Score columns are laid out by the first arm; the others must agree."""

@@ -3,6 +3,7 @@
 - `options`: every option of a server or a channel, with its default and its reason
 - `server`: a listening server with health and reflection, and how it drains
 - `channel`: a channel with retries that stay inside the deadline
+- `headers`: what travels beside a message
 - `admission`: how many calls may be under way at once
 """
 

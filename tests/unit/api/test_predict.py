@@ -255,7 +255,7 @@ def test_too_many_targets_are_refused_before_they_are_read(call: Caller) -> None
     request = messages.PointWiseRequest(model_config_id="ranker")
     request.MergeFrom(point())
     request.targets.extend([messages.Target(id="1")] * 100_000)
-    with pytest.raises(Aborted, match="more than the limit targets=10000") as refused:
+    with pytest.raises(Aborted, match="more than the limit max_targets=10000") as refused:
         call(POINT, request)
     assert refused.value.code is StatusCode.INVALID_ARGUMENT
 

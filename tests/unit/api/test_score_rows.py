@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inferflow._proto import messages
-from inferflow.api.protowire import field, tag
+from inferflow._proto.writing import field, tag
 from inferflow.api.score_rows import failure_of, row_bytes, schema_bytes
 from inferflow.dtypes import DTYPES, FP32, STRING, encode
 from inferflow.scores import ScoreColumn, Table

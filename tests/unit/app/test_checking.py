@@ -149,7 +149,7 @@ def test_a_config_from_elsewhere_is_checked_against_the_project(
     assert check_file(candidate, starter) == []
     replace(candidate, "compute_id: pick", "compute_id: pik")
     (found,) = check_file(candidate, starter)
-    assert found.file == "candidate.yaml"
+    assert found.file == str(candidate.resolve())
 
 
 def test_a_config_is_told_when_what_it_rests_on_is_broken(starter: Path) -> None:

@@ -68,3 +68,7 @@ def test_texts_and_vectors_are_columns_too(run: Run) -> None:
 )
 def test_mistakes_are_told(run: Run, arguments: list[str], what: str) -> None:
     assert what in run("compute", "eval", *arguments, code=1).stderr
+
+
+def test_a_column_given_twice_is_refused(run: Run) -> None:
+    assert "'a' is given twice" in run("compute", "eval", "a", "a=1", "a=2", code=2).stderr

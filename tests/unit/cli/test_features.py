@@ -118,6 +118,8 @@ def test_an_import_with_a_wrong_row_says_which(run: Run, shop: Path, tmp_path: P
         (["put", "shelf", "ada", "10"], 2, "USER_ID BOOK_ID"),
         (["put", "book", "10", "prise=3"], 1, "did you mean 'price'"),
         (["put", "book", "10", "price"], 2, "'price' is not NAME=VALUE"),
+        (["put", "book", "10", "price=1", "price=2"], 2, "'price' is given twice"),
+        (["put", "book", "10", "price=1e39"], 1, "'1e39' has no form in FP32"),
         (["export", "book", "fact", "x.csv"], 1, "did you mean 'facts'"),
         (["import", "gone.csv", "-e", "book"], 1, "gone.csv"),
     ],

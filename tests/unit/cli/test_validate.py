@@ -61,6 +61,9 @@ def test_a_config_from_elsewhere_needs_to_be_told_its_project(
     candidate.write_text((starter / "configs/ranker.yaml").read_text("utf-8"))
     assert "--dir" in run("validate", candidate, code=1).stderr
     run("validate", candidate, "--dir", starter)
+    candidate.write_text(candidate.read_text("utf-8").replace("compute_id: pick", "compute_id: x"))
+    told = run("validate", candidate, "--dir", starter, code=1).stdout
+    assert told.splitlines()[0] == str(candidate.resolve())
 
 
 def test_a_path_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -130,6 +131,15 @@ def test_a_marked_row_is_not_an_odd_number_too(world: World) -> None:
     found = computed(world, "root", {"a@FP32": "a"}, {"a": [4, -1, 9]}, nan_policy="error")
     assert values(found) == [2, None, 3]
     assert found.errors[1] == "m: model 'model' failed: it broke; c: sqrt of a value below 0"
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("default", [1, 9]), ("error", [1, None])])
+def test_an_odd_number_is_judged_before_it_becomes_an_integer(
+    world: World, policy: str, expected: list[Any]
+) -> None:
+    columns = {"a": [1.0, math.inf]}
+    more = {"data_type": "INT32", "nan_policy": policy, "nan_default": 9}
+    assert values(computed(world, "same", {"a@FP32": "a"}, columns, **more)) == expected
 
 
 def test_a_text_that_is_no_number_falls_under_the_policy_of_the_step(world: World) -> None:

@@ -177,3 +177,21 @@ def test_pair_values_line_up_with_the_pairs(given: Any, what: str) -> None:
         scorer.score_now(request(pairs=[[0, 0], [0, 0]], slate_features={"gap": given}))
     assert refused.value.field.startswith("slate_features.gap")
     assert what in refused.value.what
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [
+        ({"features": {"product": {"spare": [1, 2, 3]}}}, "features.product.spare"),
+        ({"pairs": [[0, 1]], "slate_features": {"spare": [1, 2]}}, "slate_features.spare"),
+    ],
+)
+def test_values_that_nothing_reads_are_counted_all_the_same(
+    parts: dict[str, Any], field: str
+) -> None:
+    world = echo("FP32")
+    step = model_step("echo", {"v": "FP32"}, ["y"], slate_component="pairs" in parts)
+    scorer = world.scorer(config(["m:y"], models={"m": step}))
+    with pytest.raises(InvalidRequest) as refused:
+        scorer.score_now(request(entities={"product": ["1", "2"]}, context={"v": 1.0}, **parts))
+    assert refused.value.field == field

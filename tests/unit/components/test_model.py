@@ -172,6 +172,27 @@ def test_odd_numbers_are_errors_when_the_step_says_so(world: World) -> None:
     assert "not a finite number" in found.errors[1]
 
 
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [("pass", [1, 0, 2**31 - 1]), ("default", [1, 7, 7]), ("error", [1, None, None])],
+)
+def test_odd_numbers_are_judged_before_they_become_integers(
+    world: World, policy: str, expected: list[Any]
+) -> None:
+    outputs = {"score_columns": ["score"], "data_type": "INT32"}
+    found = score(world, ODD[:3], nan_policy=policy, nan_default=7, outputs=outputs)
+    assert values(found) == expected
+
+
+def test_the_same_trouble_in_two_outputs_is_told_once(world: World) -> None:
+    outputs = (tensor("a", "FP32", 1), tensor("b", "FP32", 1))
+    world.models["two"] = row_model(lambda x: [[x[0]], [x[0]]], outputs=outputs)
+    step = model_step("two", {"x": "FP32"}, ["a", "b"], nan_policy="error")
+    scorer = world.scorer(config(["m:a", "m:b"], models={"m": step}))
+    found = scorer.score_now(request(features={"product": {"x": [math.nan]}}))
+    assert found.errors == ["m: the score is not a finite number"]
+
+
 @pytest.mark.parametrize(("dtype", "large"), [("FP16", 60000.0), ("FP32", 3e38), ("FP64", 1e308)])
 def test_large_scores_are_finite_and_warn_nobody(world: World, dtype: str, large: float) -> None:
     world.models["large"] = RowModel(

@@ -14,7 +14,8 @@ Where a rule is the engine's own choice, it is written down here, once:
 - when every call of a step fails, the step has failed and marks every row; when some fail, they
   mark their own rows
 - a value the request brings for a feature wins over the store, even if the store cannot be asked
-- numbers that are not finite are judged per output, so a bad element blanks the whole output
+- numbers that are not finite are judged per output, so a bad element blanks the whole output;
+  where the output's type has no NaN, they are judged before they are converted to it
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from inferflow.dtypes import FP32, FP64, INT32, STRING, DType, parse_dtype
+from inferflow.dtypes import FP32, FP64, STRING, DType, parse_dtype
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import ModelFailed
 
@@ -235,15 +236,15 @@ class Reference:
                 self._run_compute(step, self._computes[step])
         if self.failing:
             return Outcome({}, [], self.failing)
+        columns = {
+            name: [self._read(name, row) for row in range(self.rows)]
+            for name in self._config["response_config"]["features"]
+        }
         return Outcome(
-            {
-                name: [None if self._read(name, row) is BLANK else self._read(name, row)
-                       for row in range(self.rows)]
-                for name in self._config["response_config"]["features"]
-            },
+            {n: [None if v is BLANK else v for v in values] for n, values in columns.items()},
             self.marks,
             set(),
-        )  # fmt: skip
+        )
 
     def _order(self) -> list[str]:
         waiting = [*self._features, *self._models, *self._computes]
@@ -510,15 +511,20 @@ class Reference:
 
     def _judged(self, step: str, spec: Any, values: Sequence[Any], dtype: DType, row: int) -> Any:
         """One row of one output after the step's policy for numbers that are not finite."""
-        typed = [as_type(_scalar(value), dtype) for value in np.ravel(values).tolist()]
+        given = [_scalar(value) for value in np.ravel(values).tolist()]
+        typed = [as_type(value, dtype) for value in given]
+        is_odd = [
+            isinstance(value, float) and not math.isfinite(value)
+            for value in (typed if dtype.is_float else given)
+        ]
         policy = spec.get("nan_policy", "pass")
-        if not dtype.is_float or all(map(math.isfinite, typed)) or policy == "pass":
+        if not any(is_odd) or policy == "pass":
             return typed
         if policy == "error":
             self.marks[row].add(step)
             return BLANK
         stand_in = as_type(spec.get("nan_default", 0.0), dtype)
-        return [value if math.isfinite(value) else stand_in for value in typed]
+        return [stand_in if odd else value for value, odd in zip(typed, is_odd, strict=True)]
 
     # --- compute ------------------------------------------------------------------------------
 
@@ -540,8 +546,8 @@ class Reference:
                 found = self._evaluated(formula, chosen, ready, number)
         except Unconvertible:
             found = None
-        strict = spec.get("domain_errors") == "fail"
-        if found is None or (strict and NO_ANSWER in [type(v) is object and v for v in found]):
+        is_strict = spec.get("domain_errors") == "fail"
+        if found is None or (is_strict and any(value is NO_ANSWER for value in found)):
             self._fail_compute(step, spec, ready, output, policy)
             return
         rows: list[Any] = [BLANK] * self.rows
@@ -599,6 +605,3 @@ def _wide(value: Any, dim: int) -> Any:
 
 def _cut(values: Sequence[Any], at: int, size: int) -> Any:
     return values[at] if size == 1 else tuple(values[at : at + size])
-
-
-__all__ = ["BLANK", "FORMULAS", "INT32", "Column", "Outcome", "Reference", "as_type"]

@@ -206,6 +206,18 @@ def test_what_no_column_asks_for_is_recorded(world: World) -> None:
     }
 
 
+def test_an_unused_feature_of_an_entity_the_request_does_not_have_is_refused(world: World) -> None:
+    refused = refusal(
+        world,
+        reading("hour"),
+        entities={"product": "1"},
+        context={"hour": 1},
+        features={"prodct": {"boost": [1]}},
+    )
+    assert refused.field == "features.prodct.boost"
+    assert "'product'" in refused.hint
+
+
 def test_a_score_cannot_be_given(world: World) -> None:
     refused = refusal(world, reading("hour"), context={"hour": 1, "m:score": 2})
     assert refused.field == "context.m:score"
@@ -277,6 +289,18 @@ def test_context_holds_for_a_slate_too(world: World, paired: dict[str, Any]) -> 
 def test_a_slate_column_given_nowhere_is_refused(world: World, paired: dict[str, Any]) -> None:
     refused = refusal(world, paired, features={"product": {"price": [1]}}, pairs=[[0, 0]])
     assert "'gap' is not given" in refused.what
+    assert "pair_features" in refused.hint
+
+
+def test_a_misspelt_slate_column_is_named(world: World, paired: dict[str, Any]) -> None:
+    refused = refusal(
+        world,
+        paired,
+        features={"product": {"price": [1]}},
+        pairs=[[0, 0]],
+        slate_features={"gpa": [1]},
+    )
+    assert "'gpa'" in refused.hint
 
 
 def test_without_slates_nothing_is_asked_for_their_sake(
@@ -341,6 +365,7 @@ def test_misbehaving_clients_cannot_fill_the_memory(world: World) -> None:
         ({"user": "7", "product": ["1"]}, ["1"]),
         ({"product": ["1"], "user": "7"}, ["1"]),
         ({"user": "7", "product": "1"}, ["1"]),
+        ({"user": ["7"], "product": ["1"]}, ["1"]),
     ],
 )
 def test_targets_are_the_entity_with_many_ids_or_the_list(
@@ -348,6 +373,16 @@ def test_targets_are_the_entity_with_many_ids_or_the_list(
 ) -> None:
     scores = world.scorer(keyed_by("user_id")).score_now(request(entities=entities))
     assert list(scores.ids) == ids
+
+
+def test_two_entities_with_many_ids_need_an_id_column(world: World) -> None:
+    entities = {"user": ["7", "8"], "product": ["1", "2"]}
+    with pytest.raises(InvalidRequest) as refused:
+        world.scorer(keyed_by("user_id")).score_now(request(entities=entities))
+    assert refused.value.field == "entities.product"
+    assert "id_column" in refused.value.hint
+    named = {**keyed_by("user_id"), "id_column": "product"}
+    assert list(world.scorer(named).score_now(request(entities=entities)).ids) == ["1", "2"]
 
 
 def test_id_column_says_which_entity_the_targets_are(world: World) -> None:

@@ -234,6 +234,7 @@ def test_fail_fails_the_request_and_says_which_step_and_why(
         outcome("fail", cause, diary)
     assert failed.value.step == "s"
     assert failed.value.fault is fault
+    assert failed.value.elapsed_ms > 0
     assert str(cause) in str(failed.value)
 
 

@@ -58,6 +58,12 @@ def test_values_of_another_width_than_planned_are_refused(matrix: Matrix) -> Non
         matrix.put(0, ones(4, 2))
 
 
+def test_values_of_another_type_than_planned_are_refused(matrix: Matrix) -> None:
+    with pytest.raises(EngineFault, match="wrote float64 where FP32 was planned"):
+        matrix.put(0, np.ones((4, 3), np.float64))
+    matrix.put(2, np.ones((4, 3), np.float64))
+
+
 def test_one_row_stands_for_all(matrix: Matrix) -> None:
     matrix.put(0, ones(1, 3))
     assert matrix.block(0).shape == (1, 3)

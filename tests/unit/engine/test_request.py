@@ -51,7 +51,9 @@ def refused_ids(given_ids: Any) -> InvalidRequest:
     ],
 )
 def test_every_spelling_of_an_id_has_one_text(given_ids: Any, texts: list[str]) -> None:
-    assert ids(given_ids) == texts
+    found = ids(given_ids)
+    assert found == texts
+    assert {type(each) for each in found} == {str}
 
 
 @pytest.mark.parametrize(
@@ -80,8 +82,8 @@ def test_an_id_that_cannot_be_names_its_place(given_ids: Any, field: str) -> Non
 
 
 def test_limits_are_named_when_they_are_exceeded() -> None:
-    assert "targets=5" in refused_ids(["1"] * 6).what
-    assert "id_bytes=8" in refused_ids(["123456789"]).what
+    assert "max_targets=5" in refused_ids(["1"] * 6).what
+    assert "max_id_bytes=8" in refused_ids(["123456789"]).what
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=2), min_size=1))

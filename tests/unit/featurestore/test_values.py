@@ -34,6 +34,7 @@ def typed(values: Any, dtype: str, dim: int = 1) -> list[Any]:
         ([2**64 - 1, 0], "UINT64", [2**64 - 1, 0]),
         ([-1, 2**63], "FP64", [-1.0, float(2**63)]),
         ([float("inf")], "FP32", [float("inf")]),
+        (["inf", "-Infinity", "nan"], "FP32", [float("inf"), float("-inf"), float("nan")]),
         ([np.float32(1.5), 2], "FP64", [1.5, 2.0]),
     ],
 )
@@ -60,6 +61,9 @@ def test_what_fits_is_taken(values: Any, dtype: str, expected: list[Any]) -> Non
         ([0, 2], "Bool", 1),
         ([1, "x"], "FP32", 1),
         (["1", ""], "FP32", 1),
+        (["inf", "1e39"], "FP32", 1),
+        (["1", "-1e400"], "FP64", 1),
+        (["nan", "500"], "FP8E4M3", 1),
         ([1, {}], "FP32", 1),
         ([1, [1]], "FP32", 1),
         (["a", "\ud800"], "String", 1),
@@ -71,6 +75,12 @@ def test_what_does_not_fit_is_refused_with_its_row(values: Any, dtype: str, row:
     with pytest.raises(CastFailed) as refused:
         typed(values, dtype)
     assert refused.value.position == row
+
+
+def test_a_vector_in_text_is_as_strict_about_its_elements() -> None:
+    with pytest.raises(CastFailed, match="1e39") as refused:
+        typed(["inf:nan", "1:2", "inf:1e39"], "FP32Vector", 2)
+    assert refused.value.position == 2
 
 
 @pytest.mark.parametrize(

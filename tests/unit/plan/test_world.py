@@ -120,7 +120,23 @@ def test_a_model_unlike_any_other_gets_the_place_it_should_be_at(shop: Any) -> N
 
 def test_an_unknown_version_is_named(shop: Any) -> None:
     shop["ranker"]["model_version"] = 7
-    assert shop.errors()[0].startswith("ranker.model_name: there is no model 'ranker' version 7")
+    assert shop.errors()[0] == (
+        "ranker.model_name: there is no model 'ranker' version 7 (the highest version there is: 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "written"),
+    [
+        ("model_endpoint", "local:ranker@7"),
+        ("model_end_points", {"local": 50, "local:ranker@7": 50}),
+    ],
+)
+def test_a_model_that_an_endpoint_names_is_missed_at_the_endpoint(
+    shop: Any, field: str, written: Any
+) -> None:
+    shop["ranker"][field] = written
+    assert shop.errors()[0].startswith(f"ranker.{field}: there is no model 'ranker' version 7")
 
 
 def test_a_broken_model_says_why_and_the_rest_is_still_checked(shop: Any) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from inferflow.app.explain.planned import dtype_text
-from inferflow.app.tabular import cell_text, duration_text, table
 from inferflow.dtypes import dtype_of
 from inferflow.engine.matrix import Array, Matrix
 from inferflow.engine.ports import ReadState
 from inferflow.engine.recording import Recording, StepRecord
 from inferflow.plan.plan import Column, ComputeStep, FeatureStep, Source, Step
 from inferflow.scores import ScoreColumn, Scores, Table
+from inferflow.tabular import cell_text, duration_text, table
 
 Facts = dict[str, Any]
 
@@ -62,7 +62,7 @@ def _columns(recording: Recording, error: str, row: int) -> Iterator[Facts]:
         for column in dict.fromkeys(step.writes):
             if column.space != "target" or not matrix.is_filled(column.block):
                 continue
-            blank = _at(matrix.invalid(column.block), row)
+            blank = _at(matrix.blank(column), row)
             yield {
                 "column": column.name,
                 "dtype": dtype_text(column),
@@ -124,7 +124,7 @@ def _input(source: Source, matrix: Matrix, row: int) -> Any:
     column = source.target
     if column is None or not matrix.is_filled(column.block):
         return None
-    return None if _at(matrix.invalid(column.block), row) else value_at(matrix, column, row)
+    return None if _at(matrix.blank(column), row) else value_at(matrix, column, row)
 
 
 # --- features -------------------------------------------------------------------------------

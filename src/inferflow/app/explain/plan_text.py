@@ -7,7 +7,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-from inferflow.app.tabular import cell_text, counted, duration_text, table
+from inferflow.tabular import cell_text, counted, duration_text, table
 
 WIDTH = 96
 """Characters after which a list of columns goes on in the next line."""

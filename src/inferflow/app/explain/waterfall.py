@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from inferflow.app.tabular import counted, table
 from inferflow.engine.matrix import Matrix
 from inferflow.engine.ports import ReadState
 from inferflow.engine.recording import Recording, StepRecord
 from inferflow.plan.plan import ComputeStep, FeatureStep, ModelStep, Step
 from inferflow.scores import Scores
+from inferflow.tabular import counted, table
 
 Facts = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inferflow.app.tabular import cell_text, counted, duration_text, table
+from inferflow.tabular import cell_text, counted, duration_text, table
 
 
 def test_numbers_stand_to_the_right_with_their_points_in_line() -> None:

@@ -1,0 +1,9 @@
+"""The way out over the network: a served project, called like one that is open in this process.
+
+- `connecting`: `connect` and `aconnect`, which load the rest
+- `asking`: the calls people make, the same for both clients
+- `aio`: the client; `sync` is a facade over it, with `background` for its event loop
+- `outgoing`, `columns`: a request as bytes
+- `incoming`: bytes as scores
+- `failures`: the one table of what a status means here
+"""

@@ -1,0 +1,59 @@
+"""`inferflow.connect` and `inferflow.aconnect`. Nothing is loaded before they are called.
+
+Neither waits for a server: the first call does, inside its deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from inferflow.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from inferflow.client.aio import AsyncClient
+    from inferflow.client.sync import Client
+
+DEADLINE_MS = 10_000.0
+ATTEMPTS = 5
+
+
+def connect(
+    addresses: str | Sequence[str],
+    *,
+    deadline_ms: float | None = DEADLINE_MS,
+    attempts: int = ATTEMPTS,
+    values: Literal["typed", "text"] = "typed",
+) -> Client:
+    """A client of the servers at `host:port`; several addresses share the calls.
+
+    `deadline_ms` is for calls that name none. A call that meets no server is made again, up to so
+    many `attempts`, as long as its deadline allows. `values`: as bytes of their type, or as
+    text, for configs whose `predict_value_encoding` is not `typed`.
+    """
+    _ask_for_grpc("inferflow.connect")
+    from inferflow.client.aio import ClientOptions
+    from inferflow.client.sync import open_client
+
+    return open_client(addresses, ClientOptions(deadline_ms, attempts, values))
+
+
+async def aconnect(
+    addresses: str | Sequence[str],
+    *,
+    deadline_ms: float | None = DEADLINE_MS,
+    attempts: int = ATTEMPTS,
+    values: Literal["typed", "text"] = "typed",
+) -> AsyncClient:
+    """`connect` for asyncio. The client belongs to the event loop that is running."""
+    _ask_for_grpc("inferflow.aconnect")
+    from inferflow.client.aio import AsyncClient, ClientOptions
+
+    return AsyncClient(addresses, ClientOptions(deadline_ms, attempts, values))
+
+
+def _ask_for_grpc(for_what: str) -> None:
+    try:
+        import grpc  # noqa: F401
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("serve", for_what=for_what) from missing

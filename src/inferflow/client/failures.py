@@ -1,0 +1,102 @@
+"""The one table of what a status means here.
+
+Errors are made from the status alone, never from a name that came over the wire. They say
+what the server said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from grpc import StatusCode
+
+from inferflow.errors import (
+    DeadlinePassed,
+    InferflowError,
+    InvalidRequest,
+    NotFound,
+    Overloaded,
+    PlanRejected,
+    RemoteFailed,
+    Unreachable,
+)
+from inferflow.rpc.headers import RETRY_AFTER
+
+E = TypeVar("E", bound=InferflowError)
+
+_LOCAL_TIMEOUT = "Deadline Exceeded"
+"""What gRPC says, among other words, when no server did."""
+
+
+AWAY = (StatusCode.UNAVAILABLE, StatusCode.CANCELLED)
+"""The server is not there, or is leaving and ended the call itself. Another may answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How a call ended that was not answered."""
+
+    code: StatusCode
+    details: str
+    trailing: Mapping[str, str | bytes]
+    config_id: str
+    addresses: str
+    budget_ms: float
+    attempts: int
+
+
+def error_of(refusal: Refusal) -> InferflowError:
+    make = _BY_STATUS.get(refusal.code)
+    return make(refusal) if make else RemoteFailed(refusal.code.name, refusal.details)
+
+
+def _invalid(refusal: Refusal) -> InferflowError:
+    field, colon, what = refusal.details.partition(": ")
+    if not colon or " " in field:
+        field, what = "request", refusal.details
+    return _saying(InvalidRequest(field, what), refusal.details)
+
+
+def _absent(refusal: Refusal) -> InferflowError:
+    return _saying(NotFound("model config", refusal.config_id), refusal.details)
+
+
+def _rejected(refusal: Refusal) -> InferflowError:
+    return _saying(PlanRejected(refusal.config_id, ()), refusal.details)
+
+
+def _late(refusal: Refusal) -> InferflowError:
+    late = DeadlinePassed(f"{refusal.config_id!r} at {refusal.addresses}", refusal.budget_ms)
+    return late if _LOCAL_TIMEOUT in refusal.details else _saying(late, refusal.details)
+
+
+def _exhausted(refusal: Refusal) -> InferflowError:
+    """Too many calls come with a hint when to come back; too large a message does not."""
+    wait_ms = str(refusal.trailing.get(RETRY_AFTER, ""))
+    if not wait_ms.isdecimal():
+        return InvalidRequest("request", refusal.details)
+    return _saying(Overloaded(None, retry_after_ms=int(wait_ms)), refusal.details)
+
+
+def _unreachable(refusal: Refusal) -> InferflowError:
+    why = refusal.details.rpartition("last error: ")[2]
+    return Unreachable(refusal.addresses, refusal.attempts, why)
+
+
+def _saying(error: E, text: str) -> E:
+    """The error with the server's own words, for it knew more than we do."""
+    if text:
+        error.args = (text,)
+    return error
+
+
+_BY_STATUS: dict[StatusCode, Callable[[Refusal], InferflowError]] = {
+    StatusCode.INVALID_ARGUMENT: _invalid,
+    StatusCode.NOT_FOUND: _absent,
+    StatusCode.FAILED_PRECONDITION: _rejected,
+    StatusCode.DEADLINE_EXCEEDED: _late,
+    StatusCode.RESOURCE_EXHAUSTED: _exhausted,
+    **dict.fromkeys(AWAY, _unreachable),
+}

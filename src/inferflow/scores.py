@@ -204,9 +204,7 @@ class Scores:
         return self.recorder()
 
 
-def _ranked_table(
-    table: Table, header: str, names: Sequence[str], top: int | None
-) -> list[str]:
+def _ranked_table(table: Table, header: str, names: Sequence[str], top: int | None) -> list[str]:
     order = Scores("", names, table).ranked()[:top]
     columns = [column.to_list() for column in table.columns.values()]
     rows: list[list[Any]] = [

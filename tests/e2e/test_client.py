@@ -169,7 +169,7 @@ def test_the_arm_is_the_one_the_project_would_choose(client: Client, flow: infer
         met.add(scores.arm)
     assert met == {"ranker", "ranker_diverse"}
     request = {"user": "1", "product": ["1"], "context": {"hour": 20}}
-    by_header = {client.score("home", user_id=str(n), **request).arm for n in range(20)}
+    by_header = {client.score("home", for_user=str(n), **request).arm for n in range(20)}
     assert by_header == met
 
 

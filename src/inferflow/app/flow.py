@@ -6,7 +6,7 @@ flow.score("ranker", user="7", product=["1", "2", "3"])
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from inferflow.app.explain import Explanation, explain_plan, explain_recording
 from inferflow.app.project import Finding
 from inferflow.app.wiring import Embedded, open_embedded
 from inferflow.components.routing import pick
+from inferflow.engine.asking import Asking
 from inferflow.engine.recording import Recording
 from inferflow.engine.request import ScoreRequest, request_from
 from inferflow.engine.scorer import Scorer
@@ -54,7 +55,7 @@ def open_flow(
     return Flow(embedded, reloader=reloader, watcher=watcher)
 
 
-class Flow:
+class Flow(Asking[Scores]):
     """A project, ready to score. Close it, or use it in a `with` block."""
 
     def __init__(
@@ -94,83 +95,6 @@ class Flow:
     def validate(self) -> list[Finding]:
         """Everything worth saying about the project's files; errors and notes."""
         return list(self._embedded.findings)
-
-    def score(
-        self,
-        config_id: str,
-        *,
-        entities: Mapping[str, Any] | None = None,
-        context: Mapping[str, Any] | None = None,
-        features: Mapping[str, Mapping[str, Any]] | None = None,
-        tracking_id: str = "",
-        deadline_ms: float | None = None,
-        **more_entities: Any,
-    ) -> Scores:
-        """Score targets one by one. Entities are keywords: user="7", product=["1", "2"]."""
-        return self.answer(
-            ScoreRequest(
-                config_id,
-                {**(entities or {}), **more_entities},
-                context or {},
-                features or {},
-                tracking_id=tracking_id,
-                deadline_ms=deadline_ms,
-            )
-        )
-
-    def score_pairs(
-        self,
-        config_id: str,
-        pairs: Sequence[Sequence[int]],
-        *,
-        pair_features: Mapping[str, Any] | None = None,
-        entities: Mapping[str, Any] | None = None,
-        context: Mapping[str, Any] | None = None,
-        features: Mapping[str, Mapping[str, Any]] | None = None,
-        tracking_id: str = "",
-        deadline_ms: float | None = None,
-        **more_entities: Any,
-    ) -> Scores:
-        """Score pairs of targets, given as pairs of positions in the target list."""
-        return self.answer(
-            ScoreRequest(
-                config_id,
-                {**(entities or {}), **more_entities},
-                context or {},
-                features or {},
-                pairs=pairs,
-                slate_features=pair_features or {},
-                tracking_id=tracking_id,
-                deadline_ms=deadline_ms,
-            )
-        )
-
-    def score_slates(
-        self,
-        config_id: str,
-        slates: Sequence[Sequence[int]],
-        *,
-        slate_features: Mapping[str, Any] | None = None,
-        entities: Mapping[str, Any] | None = None,
-        context: Mapping[str, Any] | None = None,
-        features: Mapping[str, Mapping[str, Any]] | None = None,
-        tracking_id: str = "",
-        deadline_ms: float | None = None,
-        **more_entities: Any,
-    ) -> Scores:
-        """Score groups of targets, given as lists of positions in the target list."""
-        return self.answer(
-            ScoreRequest(
-                config_id,
-                {**(entities or {}), **more_entities},
-                context or {},
-                features or {},
-                slates=slates,
-                slate_features=slate_features or {},
-                tracking_id=tracking_id,
-                deadline_ms=deadline_ms,
-            )
-        )
 
     def answer(self, request: ScoreRequest | Mapping[str, Any]) -> Scores:
         """Score a request, as an object or in its JSON form."""

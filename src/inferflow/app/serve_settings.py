@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AliasChoices, BeforeValidator, Field
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BeforeValidator, Field
 
+from inferflow.app.env_first import EnvFirst, named
 from inferflow.plan.schema import duration_ms
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -15,45 +15,26 @@ Milliseconds = Annotated[float, BeforeValidator(duration_ms), Field(ge=0)]
 """A number of milliseconds, or text such as `200ms` or `5s`."""
 
 
-def _named(field: str, *environment: str) -> AliasChoices:
-    return AliasChoices(field, *(environment or (f"INFERFLOW_{field.upper()}",)))
-
-
-class ServeSettings(BaseSettings):
-    model_config = SettingsConfigDict(
-        extra="forbid", frozen=True, case_sensitive=False, populate_by_name=True
-    )
-
-    bind: str = Field("127.0.0.1", validation_alias=_named("bind"))
+class ServeSettings(EnvFirst):
+    bind: str = Field("127.0.0.1", validation_alias=named("bind"))
     """Address to listen on; only this machine reaches the default."""
-    port: Port = Field(50051, validation_alias=_named("port", "APP_PORT"))
+    port: Port = Field(50051, validation_alias=named("port", "APP_PORT"))
     """gRPC. 0 takes any free port."""
-    http_port: Port = Field(8082, validation_alias=_named("http_port"))
+    http_port: Port = Field(8082, validation_alias=named("http_port"))
     """Health and metrics over HTTP. 0 takes any free port."""
-    reflection: bool | None = Field(None, validation_alias=_named("reflection"))
+    reflection: bool | None = Field(None, validation_alias=named("reflection"))
     """gRPC server reflection; unset means only when bound to this machine."""
-    default_deadline: Milliseconds = Field(1_000, gt=0, validation_alias=_named("default_deadline"))
+    default_deadline: Milliseconds = Field(1_000, gt=0, validation_alias=named("default_deadline"))
     """For callers that name no deadline."""
-    max_deadline: Milliseconds = Field(10_000, gt=0, validation_alias=_named("max_deadline"))
+    max_deadline: Milliseconds = Field(10_000, gt=0, validation_alias=named("max_deadline"))
     """Longer ones are cut to this."""
-    max_in_flight: Count = Field(512, validation_alias=_named("max_in_flight"))
+    max_in_flight: Count = Field(512, validation_alias=named("max_in_flight"))
     """Calls under way at once; the surplus is told to come back."""
     max_message_mb: Annotated[float, Field(gt=0, le=2047)] = Field(
-        16, validation_alias=_named("max_message_mb")
+        16, validation_alias=named("max_message_mb")
     )
     """Largest request."""
-    drain_pause: Milliseconds = Field(2_000, validation_alias=_named("drain_pause"))
+    drain_pause: Milliseconds = Field(2_000, validation_alias=named("drain_pause"))
     """After saying it is leaving, before it stops taking calls."""
-    drain_grace: Milliseconds = Field(30_000, validation_alias=_named("drain_grace"))
+    drain_grace: Milliseconds = Field(30_000, validation_alias=named("drain_grace"))
     """For calls under way to finish."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003  # the library's own signature
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return env_settings, init_settings

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BeforeValidator, Field, ValidationError
 
+from inferflow.app.env_first import EnvFirst, named
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.telemetry_settings import TelemetryTable
 from inferflow.engine.limits import Limits
@@ -23,59 +23,48 @@ from inferflow.plan.schema import ServiceConfig, ServiceDoc, duration_ms
 FILE = "inferflow.toml"
 
 
-def _named(*environment: str, field: str) -> AliasChoices:
-    """A setting's key in the file, then its environment variables."""
-    return AliasChoices(field, *environment)
-
-
-class Settings(BaseSettings):
-    model_config = SettingsConfigDict(
-        extra="forbid", frozen=True, case_sensitive=False, populate_by_name=True
-    )
-
-    data_dir: str = Field("", validation_alias=_named("INFERFLOW_DATA_DIR", field="data_dir"))
+class Settings(EnvFirst):
+    data_dir: str = Field("", validation_alias=named("data_dir", "INFERFLOW_DATA_DIR"))
     """Where embedded state lives; `.inferflow` in the project when empty."""
     feature_backend: Literal["lmdb", "memory"] = Field(
-        "lmdb", validation_alias=_named("INFERFLOW_FEATURE_BACKEND", field="feature_backend")
+        "lmdb", validation_alias=named("feature_backend", "INFERFLOW_FEATURE_BACKEND")
     )
     """Where features are kept: shared and durable, or in this process only."""
     cache_size_mb: Annotated[float, Field(gt=0)] = Field(
-        512, validation_alias=_named("CACHE_SIZE_MB", field="cache_size_mb")
+        512, validation_alias=named("cache_size_mb", "CACHE_SIZE_MB")
     )
     """Most memory the feature cache may take."""
     cache_type: Literal["freecache", "inferflow"] = Field(
-        "inferflow", validation_alias=_named("CACHE_TYPE", field="cache_type")
+        "inferflow", validation_alias=named("cache_type", "CACHE_TYPE")
     )
     """Accepted for compatibility; every name means the built-in cache."""
     model_threads: Annotated[int, Field(ge=1)] = Field(
-        1, validation_alias=_named("INFERFLOW_MODEL_THREADS", field="model_threads")
+        1, validation_alias=named("model_threads", "INFERFLOW_MODEL_THREADS")
     )
     """Threads one model run may use inside an operator."""
     model_idle_unload: Annotated[float | None, BeforeValidator(lambda v: v and duration_ms(v))] = (
-        Field(
-            None, validation_alias=_named("INFERFLOW_MODEL_IDLE_UNLOAD", field="model_idle_unload")
-        )
+        Field(None, validation_alias=named("model_idle_unload", "INFERFLOW_MODEL_IDLE_UNLOAD"))
     )
     """Unload a model that no request used for this long (`10m`); never when unset."""
     max_targets: Annotated[int, Field(ge=1)] = Field(
-        10_000, validation_alias=_named("INFERFLOW_MAX_TARGETS", field="max_targets")
+        10_000, validation_alias=named("max_targets", "INFERFLOW_MAX_TARGETS")
     )
     max_pairs: Annotated[int, Field(ge=1)] = Field(
-        100_000, validation_alias=_named("INFERFLOW_MAX_PAIRS", field="max_pairs")
+        100_000, validation_alias=named("max_pairs", "INFERFLOW_MAX_PAIRS")
     )
     max_slates: Annotated[int, Field(ge=1)] = Field(
-        1_000, validation_alias=_named("INFERFLOW_MAX_SLATES", field="max_slates")
+        1_000, validation_alias=named("max_slates", "INFERFLOW_MAX_SLATES")
     )
     max_slate_size: Annotated[int, Field(ge=1)] = Field(
-        1_000, validation_alias=_named("INFERFLOW_MAX_SLATE_SIZE", field="max_slate_size")
+        1_000, validation_alias=named("max_slate_size", "INFERFLOW_MAX_SLATE_SIZE")
     )
     max_id_bytes: Annotated[int, Field(ge=1)] = Field(
-        512, validation_alias=_named("INFERFLOW_MAX_ID_BYTES", field="max_id_bytes")
+        512, validation_alias=named("max_id_bytes", "INFERFLOW_MAX_ID_BYTES")
     )
     max_features: Annotated[int, Field(ge=1)] = Field(
-        256, validation_alias=_named("INFERFLOW_MAX_FEATURES", field="max_features")
+        256, validation_alias=named("max_features", "INFERFLOW_MAX_FEATURES")
     )
-    endpoints: dict[str, str] = {}
+    endpoints: dict[str, str] = Field(default_factory=dict)
     """Endpoint as configs write it → endpoint to use here (`local:ranker@2`)."""
     serve: ServeSettings = Field(default_factory=ServeSettings)
     """Ports, deadlines and limits of a server."""
@@ -94,17 +83,6 @@ class Settings(BaseSettings):
             id_bytes=self.max_id_bytes,
             features=self.max_features,
         )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003  # the library's own signature
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return env_settings, init_settings
 
 
 def read_settings(project: Path, overrides: Mapping[str, Any] | None = None) -> Settings:

@@ -1,7 +1,7 @@
 """The client. One channel, and every call with a deadline.
 
-A call that met no server, or one that was leaving, is made again after a pause that doubles, as long as its deadline and
-the number of attempts allow. That is safe: scoring changes nothing on the server.
+A call that met no server, or one that was leaving, is made again after a pause that doubles, as
+long as its deadline and the number of attempts allow. That is safe: scoring changes nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 
 import grpc
 
-from inferflow.client.asking import Asking
 from inferflow.client.columns import ValueEncoding
 from inferflow.client.failures import AWAY, Refusal, error_of
 from inferflow.client.incoming import incoming
 from inferflow.client.outgoing import outgoing
+from inferflow.engine.asking import Asking
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.request import ScoreRequest, request_from
 from inferflow.errors import DeadlinePassed, InvalidInput, InvalidRequest
@@ -172,6 +172,6 @@ def _headers(request: ScoreRequest) -> tuple[tuple[str, str], ...]:
         return ()
     if not isinstance(who, str) or not who.isascii() or not who.isprintable():
         raise InvalidRequest(
-            "user_id", f"{who!r}: a header holds printable ASCII text", "give it as an entity"
+            "for_user", f"{who!r}: a header holds printable ASCII text", "give it as an entity"
         )
     return ((USER_ID, who),)

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from inferflow.client.aio import AsyncClient, ClientOptions
-from inferflow.client.asking import Asking
 from inferflow.client.background import SHARED
+from inferflow.engine.asking import Asking
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidInput
 from inferflow.scores import Scores

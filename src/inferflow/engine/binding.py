@@ -31,13 +31,16 @@ class Origin:
     kind: Literal["entity", "context", "inline", "slate", "default"]
     name: str
     entity: str = ""
+    """Of an inline value, whose it is; of a slate-level one, `pairs` or `slates`."""
     rule: str = ""
     """How the column's name led here, for `explain`."""
 
     def __str__(self) -> str:
         if self.kind == "inline":
             return f"features.{self.entity}.{self.name}"
-        field = {"entity": "entities", "context": "context", "slate": "slate_features"}
+        if self.kind == "slate":
+            return f"{self.entity.removesuffix('s') or 'slate'}_features.{self.name}"
+        field = {"entity": "entities"}
         return f"{field.get(self.kind, self.kind)}.{self.name}"
 
 
@@ -103,7 +106,7 @@ class Names:
                 other = self.inline.setdefault(called, origin)
                 if other != origin:
                     raise InvalidRequest(str(origin), f"the same name is given as {other}")
-        self.slate = {name: Origin("slate", name) for name in slate}
+        self.slate = {name: Origin("slate", name, self.grouping) for name in slate}
         for name in self.context:
             if name in self.inline:
                 raise InvalidRequest(f"context.{name}", f"is also given as {self.inline[name]}")

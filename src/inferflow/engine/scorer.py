@@ -213,6 +213,8 @@ def _budget(request: ScoreRequest) -> float | None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float) or isnan(given):
         raise InvalidRequest("deadline_ms", f"{given!r} is not a number of milliseconds")
+    if given < 0:
+        raise InvalidRequest("deadline_ms", f"{given} ms is in the past")
     return float(given)
 
 
@@ -233,17 +235,11 @@ def _row_count(entities: Mapping[str, Sequence[str]]) -> int:
 def _target_ids(
     binding: Binding, request: ScoreRequest, entities: Mapping[str, list[str]], rows: int
 ) -> list[str]:
-    """Ids of the entity that is being ranked: as the config says, else the one with many ids.
-    When all have one: the last that was given as a list, else the last."""
+    """Ids of the entity that is being ranked: as the config says, else the one with many ids,
+    else the one given as a list; the last, where that leaves several."""
     name = binding.id_entity
     if name is None:
         many = [e for e, ids in entities.items() if len(ids) == rows > 1]
-        if len(many) > 1:
-            raise InvalidRequest(
-                f"entities.{many[1]}",
-                f"has {rows} ids, and so has {many[0]!r}: it cannot be told which are the targets",
-                "set id_column in the config",
-            )
         listed = [e for e in entities if not isinstance(request.entities[e], str | int)]
         name = (many or listed or list(entities))[-1]
     ids = entities[name]

@@ -169,7 +169,7 @@ def test_a_deadline_that_has_passed_is_not_sent() -> None:
 
 def test_the_server_is_told_how_long_there_is_and_who_asks() -> None:
     script = Script()
-    asked(script, lambda client: client.score("c", product=["a"], deadline_ms=5e3, user_id="7"))
+    asked(script, lambda client: client.score("c", product=["a"], deadline_ms=5e3, for_user="7"))
     assert script.left_s is not None
     assert 0 < script.left_s < 6  # gRPC rounds it up
     assert script.headers["user-id"] == "7"
@@ -182,7 +182,7 @@ def test_wrong_arguments_are_refused_before_anything_is_sent() -> None:
     script = Script()
     for arguments, what in (
         ({"product": ["a"], "deadline_ms": "soon"}, "deadline_ms: 'soon' is not a number"),
-        ({"product": ["a"], "user_id": "jürgen"}, "user_id: .* printable ASCII"),
+        ({"product": ["a"], "for_user": "jürgen"}, "user_id: .* printable ASCII"),
         ({}, "names no entity"),
     ):
         with pytest.raises(InvalidRequest, match=what):

@@ -16,7 +16,8 @@ from inferflow.engine.ports import ReadState
 from inferflow.engine.scorer import Scorer
 
 from ..engine.comparing import alike
-from ..engine.worlds import EXPIRED, World, config, feature_step, pausing, request
+from ..engine.worlds import EXPIRED, World, pausing
+from ..engine.writing import config, feature_step, request
 
 FEATURES = {
     "category": "INT32",

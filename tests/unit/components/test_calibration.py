@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 from inferflow.components.calibration import platt
 from inferflow.scores import Scores
 
-from ..engine.worlds import (
-    World,
-    config,
-    feature_step,
-    model_step,
-    refusing,
-    request,
-    row_model,
-    tensor,
-)
+from ..engine.worlds import World, refusing, row_model, tensor
+from ..engine.writing import config, feature_step, model_step, request
 
 
 @pytest.fixture

@@ -10,16 +10,8 @@ import pytest
 from inferflow.errors import StepFailed
 from inferflow.scores import Scores
 
-from ..engine.worlds import (
-    World,
-    compute_step,
-    config,
-    feature_step,
-    model_step,
-    refusing,
-    request,
-    row_model,
-)
+from ..engine.worlds import World, refusing, row_model
+from ..engine.writing import compute_step, config, feature_step, model_step, request
 
 
 @pytest.fixture

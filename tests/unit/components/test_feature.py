@@ -13,7 +13,8 @@ from inferflow.engine.ports import FeatureRows, GroupRows, ReadState
 from inferflow.engine.scorer import Scorer
 from inferflow.errors import InvalidRequest, StepFailed, StoreFailed
 
-from ..engine.worlds import EXPIRED, World, config, feature_step, request
+from ..engine.worlds import EXPIRED, World
+from ..engine.writing import config, feature_step, request
 
 PRICE = "product:attrs:price"
 

@@ -10,7 +10,8 @@ import pytest
 from inferflow.dtypes import parse_dtype
 from inferflow.errors import InvalidRequest
 
-from ..engine.worlds import RowModel, World, config, model_step, request, tensor
+from ..engine.worlds import RowModel, World, tensor
+from ..engine.writing import config, model_step, request
 
 
 def echo(dtype: str, width: int | None = 1) -> World:
@@ -175,7 +176,7 @@ def test_pair_values_line_up_with_the_pairs(given: Any, what: str) -> None:
     scorer = world.scorer(config(["m:y"], models={"m": step}))
     with pytest.raises(InvalidRequest) as refused:
         scorer.score_now(request(pairs=[[0, 0], [0, 0]], slate_features={"gap": given}))
-    assert refused.value.field.startswith("slate_features.gap")
+    assert refused.value.field.startswith("pair_features.gap")
     assert what in refused.value.what
 
 
@@ -183,7 +184,7 @@ def test_pair_values_line_up_with_the_pairs(given: Any, what: str) -> None:
     ("parts", "field"),
     [
         ({"features": {"product": {"spare": [1, 2, 3]}}}, "features.product.spare"),
-        ({"pairs": [[0, 1]], "slate_features": {"spare": [1, 2]}}, "slate_features.spare"),
+        ({"pairs": [[0, 1]], "slate_features": {"spare": [1, 2]}}, "pair_features.spare"),
     ],
 )
 def test_values_that_nothing_reads_are_counted_all_the_same(

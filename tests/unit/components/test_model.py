@@ -15,17 +15,8 @@ from inferflow.engine.scorer import Scorer
 from inferflow.errors import StepFailed
 from inferflow.scores import Scores
 
-from ..engine.worlds import (
-    RowModel,
-    World,
-    compute_step,
-    config,
-    model_step,
-    refusing,
-    request,
-    row_model,
-    tensor,
-)
+from ..engine.worlds import RowModel, World, refusing, row_model, tensor
+from ..engine.writing import compute_step, config, model_step, request
 
 
 @pytest.fixture

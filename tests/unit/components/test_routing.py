@@ -13,7 +13,8 @@ from inferflow.components.routing import bucket, choose_arm
 from inferflow.engine.scorer import Scorer
 from inferflow.plan.plan import Routes
 
-from ..engine.worlds import World, config, model_step, request, row_model
+from ..engine.worlds import World, row_model
+from ..engine.writing import config, model_step, request
 
 KEYS = [f"user-{n}" for n in range(10_000)]
 

@@ -10,17 +10,8 @@ import pytest
 from inferflow.errors import InvalidRequest, StepFailed
 from inferflow.scores import Scores
 
-from ..engine.worlds import (
-    RowModel,
-    World,
-    compute_step,
-    config,
-    feature_step,
-    model_step,
-    refusing,
-    request,
-    tensor,
-)
+from ..engine.worlds import RowModel, World, refusing, tensor
+from ..engine.writing import compute_step, config, feature_step, model_step, request
 
 SCORE = (tensor("score", "FP32", 1),)
 PRICES = {"1": 1.0, "2": 2.0, "3": 3.0, "4": 4.0}

@@ -17,8 +17,10 @@ from inferflow.dtypes import parse_dtype
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import ModelFailed
 
-from .reference import FORMULAS, ROOT
-from .worlds import EXPIRED, RowModel, World, feature_step, tensor
+from .formulas import FORMULAS
+from .reference import ROOT
+from .worlds import EXPIRED, RowModel, World, tensor
+from .writing import feature_step
 
 USERS = ("u1", "u2", "u3")
 PRODUCTS = ("1", "2", "3", "4", "5")

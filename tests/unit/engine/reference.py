@@ -21,7 +21,7 @@ Where a rule is the engine's own choice, it is written down here, once:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,8 @@ from inferflow.dtypes import FP32, FP64, STRING, DType, parse_dtype
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import ModelFailed
 
+from .formulas import FORMULAS, NO_ANSWER, Formula
+from .scalars import Unconvertible, as_type, key_text
 from .worlds import EXPIRED, World, default_of
 
 ROOT = "feature_initializer"
@@ -42,10 +44,6 @@ class _Blank:
 
 
 BLANK: Any = _Blank()
-
-
-class Unconvertible(Exception):
-    """A value has no form in the type asked for."""
 
 
 @dataclass
@@ -72,131 +70,6 @@ class Outcome:
     """Steps that fail the request; any of them may be the one that is named."""
     is_refused: bool = False
     """The request itself lacks something."""
-
-
-# --- scalars -----------------------------------------------------------------------------------
-
-
-def as_type(value: Any, dtype: DType) -> Any:
-    """One value in another type, by the table every path uses."""
-    element = dtype.element
-    if isinstance(value, tuple):
-        return tuple(as_type(part, element) for part in value)
-    if element.is_text:
-        assert isinstance(value, str), "numbers are not turned into text here"
-        return value
-    if isinstance(value, str):
-        try:
-            value = float(value) if element.is_float else int(value)
-        except ValueError:
-            raise Unconvertible(value) from None
-    if element.is_bool:
-        return value != 0
-    if element.is_float:
-        with np.errstate(all="ignore"):
-            return float(element.numpy.type(value))
-    return _as_integer(value, element)
-
-
-def _as_integer(value: Any, dtype: DType) -> int:
-    limits = np.iinfo(dtype.numpy)
-    if not isinstance(value, float):
-        span = limits.max - limits.min + 1
-        return (int(value) - limits.min) % span + limits.min
-    if math.isnan(value):
-        return 0
-    return int(limits.max if value >= limits.max else limits.min if value <= limits.min else value)
-
-
-def key_text(value: Any, dtype: DType) -> str | None:
-    """The text a value has as a key; None when it can be none."""
-    if isinstance(value, str):
-        return value or None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if not math.isfinite(value):
-        return None
-    if value == int(value):
-        return str(int(value))
-    wide = value if dtype is FP64 else np.float32(value)
-    is_plain = 1e-4 <= abs(value) < 1e6
-    written = np.format_float_positional if is_plain else np.format_float_scientific
-    return str(written(wide, trim="-"))
-
-
-# --- expressions -------------------------------------------------------------------------------
-
-NO_ANSWER = object()
-
-
-def _ratio(a: Any, b: Any) -> Any:
-    return NO_ANSWER if b == 0 else a / b
-
-
-def _root(a: Any) -> Any:
-    return NO_ANSWER if a < 0 else np.sqrt(a)
-
-
-def _numbers(values: Sequence[Any]) -> list[Any]:
-    return [value for value in values if not math.isnan(value)]
-
-
-def _ranks(values: Sequence[Any]) -> list[Any]:
-    real = _numbers(values)
-    return [
-        math.nan if math.isnan(v) else float(1 + sum(other > v for other in real)) for v in values
-    ]
-
-
-def _scaled(values: Sequence[Any]) -> list[Any]:
-    real = _numbers(values)
-    if not real:
-        return list(values)
-    low, high = min(real), max(real)
-    return [
-        v if math.isnan(v) else type(v)(1) if low == high else (v - low) / (high - low)
-        for v in values
-    ]
-
-
-def _best(values: Sequence[Any]) -> list[Any]:
-    order = sorted(
-        (i for i, v in enumerate(values) if not math.isnan(v)), key=lambda i: (-values[i], i)
-    )
-    return [float(i in order[:2]) for i in range(len(values))]
-
-
-def _from_highest(values: Sequence[Any]) -> list[Any]:
-    real = _numbers(values)
-    return [v - max(real) if real else v for v in values]
-
-
-@dataclass(frozen=True)
-class Formula:
-    """An expression, and the same in Python: of one row, or of one column of all rows."""
-
-    text: str
-    variables: tuple[str, ...]
-    of_row: Callable[..., Any] | None = None
-    of_rows: Callable[[Sequence[Any]], list[Any]] | None = None
-
-
-FORMULAS = {
-    "sum": Formula("a + b", ("a", "b"), lambda a, b: a + b),
-    "ratio": Formula("a / b", ("a", "b"), _ratio),
-    "root": Formula("sqrt(a)", ("a",), _root),
-    "twice": Formula("a * 2 + 1", ("a",), lambda a: a * type(a)(2) + type(a)(1)),
-    "larger": Formula("if(a > b, a, b)", ("a", "b"), lambda a, b: a if a > b else b),
-    "rank": Formula("rank(a)", ("a",), of_rows=_ranks),
-    "scaled": Formula("norm_min_max(a)", ("a",), of_rows=_scaled),
-    "best": Formula("topk(a, 2)", ("a",), of_rows=_best),
-    "below": Formula("a - max(a)", ("a",), of_rows=_from_highest),
-}
-
-
-# --- the interpreter ---------------------------------------------------------------------------
 
 
 class Reference:

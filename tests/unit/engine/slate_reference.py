@@ -20,7 +20,9 @@ from inferflow.dtypes import FP32, FP64, parse_dtype
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import ModelFailed
 
-from .reference import BLANK, FORMULAS, NO_ANSWER, Reference, as_type
+from .formulas import FORMULAS, NO_ANSWER
+from .reference import BLANK, Reference
+from .scalars import as_type
 from .worlds import World
 
 

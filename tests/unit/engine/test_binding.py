@@ -9,7 +9,8 @@ import pytest
 from inferflow.engine.binding import CACHE_SIZE, Binder, Binding
 from inferflow.errors import InvalidRequest
 
-from .worlds import World, compute_step, config, feature_step, model_step, request, row_model
+from .worlds import World, row_model
+from .writing import compute_step, config, feature_step, model_step, request
 
 
 @pytest.fixture
@@ -271,7 +272,7 @@ def test_a_slate_column_is_looked_for_at_the_slate_first(
         pairs=[[0, 1]],
         slate_features={"gap": [7]},
     )
-    assert [str(o) for _, o in found.slates] == ["slate_features.gap"]
+    assert [str(o) for _, o in found.slates] == ["pair_features.gap"]
     assert {str(o) for _, o in found.targets} == {"features.product.price", "context.gap"}
 
 
@@ -366,6 +367,7 @@ def test_misbehaving_clients_cannot_fill_the_memory(world: World) -> None:
         ({"product": ["1"], "user": "7"}, ["1"]),
         ({"user": "7", "product": "1"}, ["1"]),
         ({"user": ["7"], "product": ["1"]}, ["1"]),
+        ({"user": ["7", "8"], "product": ["1", "2"]}, ["1", "2"]),
     ],
 )
 def test_targets_are_the_entity_with_many_ids_or_the_list(
@@ -373,16 +375,6 @@ def test_targets_are_the_entity_with_many_ids_or_the_list(
 ) -> None:
     scores = world.scorer(keyed_by("user_id")).score_now(request(entities=entities))
     assert list(scores.ids) == ids
-
-
-def test_two_entities_with_many_ids_need_an_id_column(world: World) -> None:
-    entities = {"user": ["7", "8"], "product": ["1", "2"]}
-    with pytest.raises(InvalidRequest) as refused:
-        world.scorer(keyed_by("user_id")).score_now(request(entities=entities))
-    assert refused.value.field == "entities.product"
-    assert "id_column" in refused.value.hint
-    named = {**keyed_by("user_id"), "id_column": "product"}
-    assert list(world.scorer(named).score_now(request(entities=entities)).ids) == ["1", "2"]
 
 
 def test_id_column_says_which_entity_the_targets_are(world: World) -> None:

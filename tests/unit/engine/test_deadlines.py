@@ -9,7 +9,8 @@ import pytest
 from inferflow.engine.deadline import Deadline
 from inferflow.errors import DeadlinePassed, Fault, StepFailed
 
-from .worlds import World, config, feature_step, model_step, request, row_model
+from .worlds import World, row_model
+from .writing import config, feature_step, model_step, request
 
 
 class Clock:

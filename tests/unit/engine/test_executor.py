@@ -22,7 +22,8 @@ from inferflow.errors import (
 )
 from inferflow.plan.plan import OnError, Step
 
-from .worlds import World, config, feature_step, model_step, request, row_model
+from .worlds import World, row_model
+from .writing import config, feature_step, model_step, request
 
 Work = Callable[[], Any]
 

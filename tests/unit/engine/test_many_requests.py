@@ -13,7 +13,8 @@ from inferflow.components.cache import FeatureCache
 from inferflow.engine.request import ScoreRequest
 from inferflow.engine.scorer import Scorer
 
-from .worlds import World, compute_step, config, feature_step, model_step, pausing, row_model
+from .worlds import World, pausing, row_model
+from .writing import compute_step, config, feature_step, model_step
 
 
 def a_world() -> World:

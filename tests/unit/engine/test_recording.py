@@ -12,17 +12,8 @@ from inferflow.engine.recording import Recording, StepRecord
 from inferflow.engine.scorer import Scorer
 from inferflow.scores import Scores
 
-from .worlds import (
-    EXPIRED,
-    World,
-    compute_step,
-    config,
-    feature_step,
-    model_step,
-    refusing,
-    request,
-    row_model,
-)
+from .worlds import EXPIRED, World, refusing, row_model
+from .writing import compute_step, config, feature_step, model_step, request
 
 
 @pytest.fixture

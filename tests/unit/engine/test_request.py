@@ -13,7 +13,8 @@ from inferflow.engine.limits import Limits
 from inferflow.engine.request import entity_ids, request_from
 from inferflow.errors import InvalidRequest
 
-from .worlds import World, config, feature_step, request
+from .worlds import World
+from .writing import config, feature_step, request
 
 LIMITS = Limits(targets=5, id_bytes=8)
 

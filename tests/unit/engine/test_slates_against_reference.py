@@ -15,10 +15,11 @@ from inferflow.engine.request import ScoreRequest
 from inferflow.errors import ModelFailed, StepFailed
 
 from .comparing import alike, marked_by, relaxed
+from .formulas import FORMULAS
 from .graphs import NUMBERS, PRODUCTS, Case
-from .reference import FORMULAS
 from .slate_reference import SlateReference
-from .worlds import EXPIRED, RowModel, World, feature_step, pausing, tensor
+from .worlds import EXPIRED, RowModel, World, pausing, tensor
+from .writing import feature_step
 
 REDUCES = ["first", "last", "mean", "sum", "min", "max"]
 policies = st.sampled_from(["skip", "default", None, "default", "fail"])

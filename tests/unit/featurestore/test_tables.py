@@ -210,6 +210,11 @@ def test_the_first_row_that_does_not_fit_is_named_and_nothing_is_applied(
     assert export_columns(store, "item", "g")["id"] == []
 
 
+def test_a_single_row_is_not_taken_for_a_list_of_them(store: FeatureStore) -> None:
+    with pytest.raises(InvalidInput, match="a list of rows is wanted"):
+        store.put("item", "g", {"id": "1", "price": 2})  # type: ignore[arg-type]
+
+
 def test_a_parquet_row_that_does_not_fit_is_named(store: FeatureStore, tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": [1, 2, 3], "count": [1, 2, 2**40]}), tmp_path / "item.g.parquet")
     with pytest.raises(RowRejected, match=r"item\.g\.parquet, row 3: feature 'count'"):

@@ -1,6 +1,6 @@
-"""The calls people make, with the argument names of `Flow`.
+"""The calls people make, written once for an open project and for clients of a server.
 
-Written once for both clients: `Answer` is `Scores`, or what can be awaited for them.
+`Answer` is `Scores`, or what can be awaited for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 
 class Asking(ABC, Generic[Answer]):
-    """What can be asked of a server. Values may be plain, lists, arrays or frames."""
+    """What can be asked. Values may be plain, lists or arrays."""
 
     @abstractmethod
     def answer(self, request: ScoreRequest | Mapping[str, Any]) -> Answer:
@@ -29,13 +29,13 @@ class Asking(ABC, Generic[Answer]):
         context: Mapping[str, Any] | None = None,
         features: Mapping[str, Any] | None = None,
         tracking_id: str = "",
-        user_id: str = "",
+        for_user: str = "",
         deadline_ms: float | None = None,
         **more_entities: Any,
     ) -> Answer:
         """Score targets one by one. Entities are keywords: user="7", product=["1", "2"].
 
-        `user_id` is who asks, which decides routing; an entity of that name goes into `entities`.
+        `for_user` is who the request is for where no entity says it; it decides routing.
         """
         return self.answer(
             ScoreRequest(
@@ -44,7 +44,7 @@ class Asking(ABC, Generic[Answer]):
                 context or {},
                 features or {},
                 tracking_id=tracking_id,
-                user_id=user_id,
+                user_id=for_user,
                 deadline_ms=deadline_ms,
             )
         )
@@ -59,7 +59,7 @@ class Asking(ABC, Generic[Answer]):
         context: Mapping[str, Any] | None = None,
         features: Mapping[str, Any] | None = None,
         tracking_id: str = "",
-        user_id: str = "",
+        for_user: str = "",
         deadline_ms: float | None = None,
         **more_entities: Any,
     ) -> Answer:
@@ -73,7 +73,7 @@ class Asking(ABC, Generic[Answer]):
                 pairs=pairs,
                 slate_features={} if pair_features is None else pair_features,
                 tracking_id=tracking_id,
-                user_id=user_id,
+                user_id=for_user,
                 deadline_ms=deadline_ms,
             )
         )
@@ -88,7 +88,7 @@ class Asking(ABC, Generic[Answer]):
         context: Mapping[str, Any] | None = None,
         features: Mapping[str, Any] | None = None,
         tracking_id: str = "",
-        user_id: str = "",
+        for_user: str = "",
         deadline_ms: float | None = None,
         **more_entities: Any,
     ) -> Answer:
@@ -102,7 +102,7 @@ class Asking(ABC, Generic[Answer]):
                 slates=slates,
                 slate_features={} if slate_features is None else slate_features,
                 tracking_id=tracking_id,
-                user_id=user_id,
+                user_id=for_user,
                 deadline_ms=deadline_ms,
             )
         )

@@ -182,7 +182,7 @@ def test_wrong_arguments_are_refused_before_anything_is_sent() -> None:
     script = Script()
     for arguments, what in (
         ({"product": ["a"], "deadline_ms": "soon"}, "deadline_ms: 'soon' is not a number"),
-        ({"product": ["a"], "for_user": "jürgen"}, "user_id: .* printable ASCII"),
+        ({"product": ["a"], "for_user": "jürgen"}, "for_user: .* printable ASCII"),
         ({}, "names no entity"),
     ):
         with pytest.raises(InvalidRequest, match=what):

@@ -210,7 +210,7 @@ def tensor_of(plan: TensorPlan, matrix: Matrix, rows: Array | None) -> Array:
             values = values[rows]
         if piece.via is not None:
             values = through(values, piece.via, plan.name)
-        if values.dtype == tensor.dtype:
+        if piece.is_plain or values.dtype == tensor.dtype:
             tensor[:, piece.at : piece.at + piece.stop - piece.start] = values
         else:
             place(values, plan, tensor, piece.at)

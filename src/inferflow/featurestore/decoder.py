@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Sequence
+from struct import Struct
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from inferflow.featurestore.view import LayoutView, Wanted, WantedRun
 from inferflow.plan.catalog import FeatureInfo, GroupInfo
 from inferflow.plan.problems import nearest
 from inferflow.plan.query import GroupRead, RunRead
+
+_HEADER_OF_ONE = Struct("<Qqq")
+"""`layout.HEADER` of a single row: head, written, expires."""
 
 
 class GroupDecoder:
@@ -54,16 +58,16 @@ class GroupDecoder:
             for at in missing:
                 rows[at] = self._blank
         found = typing.cast("Sequence[bytes]", rows)
-        table = self._plain_table(found)
-        if table is not None and table["expires"].min() > now_ms:
+        table = self._plain_table(found, now_ms)
+        if table is not None:
             try:
                 return GroupRows(self._view.results(table, found), states, {}, table["written"])
             except CastFailed:
                 pass  # a stored text that is no number: decoded row by row below
         return self._decode_any(found, states, now_ms)
 
-    def _plain_table(self, rows: Sequence[bytes]) -> Array | None:
-        """The rows as one array, if they all are of the current layout and complete.
+    def _plain_table(self, rows: Sequence[bytes], now_ms: int) -> Array | None:
+        """The rows as one array, if they all are of the current layout, complete and alive.
 
         The first row of an unexpected length has a head that is not the expected one, so equal
         heads also mean that every row is where it should be.
@@ -73,7 +77,12 @@ class GroupDecoder:
         if len(joined) != size * len(rows):
             return None
         table = np.frombuffer(joined, self._dtype)
-        return None if np.count_nonzero(table["head"] != self._head) else table
+        if len(rows) == 1:  # a user, most likely: looked at without the overhead of arrays
+            head, _, expires = _HEADER_OF_ONE.unpack_from(joined)
+            return table if head == self._head and expires > now_ms else None
+        if np.count_nonzero(table["head"] != self._head):
+            return None
+        return table if table["expires"].min() > now_ms else None
 
     def _decode_any(self, rows: Sequence[bytes], states: Array | None, now_ms: int) -> GroupRows:
         count = len(rows)

@@ -15,7 +15,9 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        # Taken as `_lock` below: the condition's own `with` is Python code on the hot path.
+        self._changed = threading.Condition(self._lock)
         self._inside = 0
         self._is_taken = False
         self._own = threading.local()
@@ -25,7 +27,7 @@ class Gate:
         self._own.depth = depth + 1
         if depth:
             return
-        with self._changed:
+        with self._lock:
             while self._is_taken:
                 self._changed.wait()
             self._inside += 1
@@ -34,7 +36,7 @@ class Gate:
         self._own.depth -= 1
         if self._own.depth:
             return
-        with self._changed:
+        with self._lock:
             self._inside -= 1
             if self._is_taken:
                 self._changed.notify_all()
@@ -42,7 +44,7 @@ class Gate:
     @contextmanager
     def alone(self) -> Iterator[None]:
         own = 1 if self._depth else 0
-        with self._changed:
+        with self._lock:
             # Who is inside does not wait for its turn: whoever has it waits for them to leave.
             while self._is_taken and not own:
                 self._changed.wait()
@@ -52,7 +54,7 @@ class Gate:
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._is_taken = was_taken
                 self._changed.notify_all()
 

@@ -43,6 +43,17 @@ class KeySpace:
         """What every key of this space begins with, one way or the other."""
         return self._plain, self._digested
 
+    def keys_of_one_part(self, texts: Sequence[str]) -> list[bytes]:
+        """The stored keys of entities with a single key part: `keys(join_parts((texts,)))`."""
+        prefix = self._plain
+        try:
+            keys = [prefix + text.encode() for text in texts]
+        except UnicodeEncodeError:
+            return self.keys(join_parts((texts,)))
+        if max(map(len, keys), default=0) > MAX_KEY_BYTES:
+            return self.keys(join_parts((texts,)))
+        return keys
+
     def keys(self, parts: Sequence[bytes]) -> list[bytes]:
         """The stored keys of joined parts."""
         prefix = self._plain

@@ -30,7 +30,11 @@ class StoreRead:
         self._backend = backend
         self._now = now
         self._order = _key_order(read.keys, entity)
-        self._keys_of = tuple(groups[group.label].space.keys for group in read.groups)
+        spaces = [groups[group.label].space for group in read.groups]
+        self._keys_of = tuple(space.keys for space in spaces)
+        # One part and one group is what most reads are, and needs no joining.
+        is_simple = len(read.keys) == 1 and len(read.groups) == 1
+        self._simple_keys = spaces[0].keys_of_one_part if is_simple else None
         self._decoders = tuple(
             GroupDecoder(groups[group.label].info, groups[group.label].history, group)
             for group in read.groups
@@ -39,8 +43,11 @@ class StoreRead:
     async def fetch(self, keys: KeyColumns, *, deadline: Deadline) -> FeatureRows:
         """Never suspends. The arrays may be read-only views of one block."""
         deadline.check("reading features")
-        parts = join_parts(tuple([keys[at] for at in self._order]))
         now_ms = int(self._now() * 1000)
+        if self._simple_keys is not None:
+            rows = self._backend.get_many(self._simple_keys(keys[0]))
+            return FeatureRows((self._decoders[0].decode(rows, now_ms),))
+        parts = join_parts(tuple([keys[at] for at in self._order]))
         count = len(parts)
         if len(self._decoders) == 1:
             rows = self._backend.get_many(self._keys_of[0](parts))

@@ -154,6 +154,8 @@ class Piece:
     stop: int
     at: int
     via: DType | None
+    is_plain: bool = False
+    """True when the types are known to convert by plain assignment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from inferflow.dtypes import DType
+from inferflow.dtypes import DType, is_plain
 from inferflow.plan.catalog import ModelSignature, TensorInfo
 from inferflow.plan.plan import Piece, Source, TensorPlan
 from inferflow.plan.problems import Problems
@@ -226,11 +226,11 @@ def _tensor(info: TensorInfo, bound: Sequence[BoundUse], *, slate: bool) -> Tens
         shape=info.shape,
         sources=sources,
         width=sum(source.width for source in sources),
-        pieces=() if slate else pieces_of(sources),
+        pieces=() if slate else pieces_of(sources, info.dtype),
     )
 
 
-def pieces_of(sources: Sequence[Source]) -> tuple[Piece, ...]:
+def pieces_of(sources: Sequence[Source], tensor: DType) -> tuple[Piece, ...]:
     """The moves that lay columns side by side, neighbours in one block merged into one."""
     pieces: list[Piece] = []
     at = 0
@@ -246,9 +246,11 @@ def pieces_of(sources: Sequence[Source]) -> tuple[Piece, ...]:
             and last.stop == start
             and last.via == source.via
         ):
-            pieces[-1] = Piece(last.block, last.start, stop, last.at, last.via)
+            pieces[-1] = Piece(last.block, last.start, stop, last.at, last.via, last.is_plain)
         else:
-            pieces.append(Piece(column.block, start, stop, at, source.via))
+            own = source.via or (column.dtype and column.dtype.element)
+            plain = own is not None and is_plain(own, tensor)
+            pieces.append(Piece(column.block, start, stop, at, source.via, plain))
         at += source.width
     return tuple(pieces)
 

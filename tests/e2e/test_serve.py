@@ -252,3 +252,11 @@ def test_a_setting_that_cannot_be_is_a_clear_error(shop: Path) -> None:
     assert popen.returncode == 1
     assert "MAX_IN_FLIGHT" in err.upper()
     assert err.count("\n") == 1
+
+
+def test_listening_beyond_this_machine_must_be_meant(shop: Path) -> None:
+    popen = launch(shop, "--bind", "0.0.0.0", "--port", "0", "--http-port", "0")
+    _, err = popen.communicate(timeout=60)
+    assert popen.returncode == 1
+    assert err.splitlines()[-1].startswith("error: bind: 0.0.0.0")
+    assert "INFERFLOW_AUTH=off" in err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -18,6 +18,8 @@ Milliseconds = Annotated[float, BeforeValidator(duration_ms), Field(ge=0)]
 class ServeSettings(EnvFirst):
     bind: str = Field("127.0.0.1", validation_alias=named("bind"))
     """Address to listen on; only this machine reaches the default."""
+    auth: Literal["on", "off"] = Field("on", validation_alias=named("auth"))
+    """`off` lets a server listen beyond this machine although it cannot yet tell who calls."""
     port: Port = Field(50051, validation_alias=named("port", "APP_PORT"))
     """gRPC. 0 takes any free port."""
     http_port: Port = Field(8082, validation_alias=named("http_port"))

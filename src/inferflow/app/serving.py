@@ -20,10 +20,11 @@ from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
 from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
+from inferflow.errors import InvalidInput
 from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, start_server
+from inferflow.rpc.server import RpcServer, is_loopback, start_server
 
 Metrics = Callable[[], bytes]
 Listeners = list[Callable[[Any], Any]]
@@ -94,6 +95,11 @@ async def start(
     taken."""
     serving = Serving(embedded)
     settings = serving.settings
+    if settings.auth != "off" and not is_loopback(settings.bind):
+        raise InvalidInput(
+            f"bind: {settings.bind} can be reached from other machines, and callers are not"
+            " authenticated; set INFERFLOW_AUTH=off if that is meant"
+        )
 
     def find(config_id: str) -> Scorer | LiveSplit[Scorer]:
         book = embedded.book  # asked each time, for a reload swaps the book

@@ -6,32 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from inferflow.dtypes import FP32, FP64
-from inferflow.plan.catalog import Catalog, ExpressionInfo
-from inferflow.plan.columns import ColumnBook
+from inferflow.plan.catalog import ExpressionInfo
 from inferflow.plan.plan import Column, ComputeStep, Source, Space, Step
-from inferflow.plan.problems import Problems, closest_hint
-from inferflow.plan.spec import ComputeStepSpec, ConfigSpec, Use
+from inferflow.plan.problems import closest_hint
+from inferflow.plan.spec import ComputeStepSpec, Use
+from inferflow.plan.step_compiler import StepCompiler
 from inferflow.plan.tensors import via
 
 
-class ComputeCompiler:
-    def __init__(
-        self,
-        step: ComputeStepSpec,
-        spec: ConfigSpec,  # noqa: ARG002  # all step compilers are made alike
-        catalog: Catalog,
-        book: ColumnBook,
-        problems: Problems,
-    ) -> None:
-        self.readings: list[str] = []
-        self.facts: list[str] = []
-        self._step = step
-        self._catalog = catalog
-        self._book = book
-        self._problems = problems
+class ComputeCompiler(StepCompiler[ComputeStepSpec]):
+    def _begin(self) -> None:
         self._output: Column | None = None
         self._inputs: dict[str, Column] = {}
-        self._precision = FP64 if step.dtype is FP64 else FP32
+        self._precision = FP64 if self._step.dtype is FP64 else FP32
 
     def declare(self) -> None:
         step = self._step
@@ -165,6 +152,3 @@ class ComputeCompiler:
 
     def logged(self) -> list[Column]:
         return [self._output] if self._output else []
-
-    def prune(self, step: Step, read_blocks: frozenset[int]) -> Step:  # noqa: ARG002
-        return step

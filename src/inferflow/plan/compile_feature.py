@@ -10,31 +10,17 @@ import numpy as np
 
 from inferflow.dtypes import STRING, DType
 from inferflow.dtypes.casting import cast
-from inferflow.plan.catalog import Catalog, EntityInfo, FeatureInfo, GroupInfo
-from inferflow.plan.columns import ColumnBook
+from inferflow.plan.catalog import EntityInfo, FeatureInfo, GroupInfo
 from inferflow.plan.defaults import default_row
 from inferflow.plan.plan import CacheRule, Column, FeatureStep, Fill, KeySource, Step
-from inferflow.plan.problems import Problems, closest_hint
+from inferflow.plan.problems import closest_hint
 from inferflow.plan.query import FeatureRead, GroupRead, RunRead
-from inferflow.plan.spec import ConfigSpec, FeatureSpec, FeatureStepSpec, GroupSpec
+from inferflow.plan.spec import FeatureSpec, FeatureStepSpec, GroupSpec
+from inferflow.plan.step_compiler import StepCompiler
 
 
-class FeatureCompiler:
-    def __init__(
-        self,
-        step: FeatureStepSpec,
-        spec: ConfigSpec,
-        catalog: Catalog,
-        book: ColumnBook,
-        problems: Problems,
-    ) -> None:
-        self.readings: list[str] = []
-        self.facts: list[str] = []
-        self._step = step
-        self._spec = spec
-        self._catalog = catalog
-        self._book = book
-        self._problems = problems
+class FeatureCompiler(StepCompiler[FeatureStepSpec]):
+    def _begin(self) -> None:
         self._groups: list[GroupRead] = []
         self._blocks: list[tuple[int, ...]] = []
         self._fills: list[Fill] = []

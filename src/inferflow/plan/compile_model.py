@@ -6,8 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from inferflow.errors import ModelUnreadable
-from inferflow.plan.catalog import Catalog, Endpoint, ModelSignature
-from inferflow.plan.columns import ColumnBook
+from inferflow.plan.catalog import Endpoint, ModelSignature
 from inferflow.plan.plan import (
     Calibration,
     Column,
@@ -21,28 +20,15 @@ from inferflow.plan.plan import (
     TensorPlan,
 )
 from inferflow.plan.problems import Problems, closest_hint
-from inferflow.plan.spec import SHARE_ROUNDING, ConfigSpec, ModelStepSpec, Use
+from inferflow.plan.spec import SHARE_ROUNDING, ModelStepSpec, Use
+from inferflow.plan.step_compiler import StepCompiler
 from inferflow.plan.tensors import BoundOutput, BoundUse, bind_inputs, bind_outputs, via
 
 LOCAL = "local"
 
 
-class ModelCompiler:
-    def __init__(
-        self,
-        step: ModelStepSpec,
-        spec: ConfigSpec,
-        catalog: Catalog,
-        book: ColumnBook,
-        problems: Problems,
-    ) -> None:
-        self.readings: list[str] = []
-        self.facts: list[str] = []
-        self._step = step
-        self._spec = spec
-        self._catalog = catalog
-        self._book = book
-        self._problems = problems
+class ModelCompiler(StepCompiler[ModelStepSpec]):
+    def _begin(self) -> None:
         self._arms: list[tuple[Endpoint, ModelSignature]] = []
         self._bounds: list[float] = []
         self._outputs: list[OutputPlan] = []
@@ -261,9 +247,6 @@ class ModelCompiler:
 
     def logged(self) -> list[Column]:
         return [column for out in self._outputs for column in out.columns]
-
-    def prune(self, step: Step, read_blocks: frozenset[int]) -> Step:  # noqa: ARG002
-        return step
 
 
 def _shape(bound: BoundOutput) -> tuple[str, list[int]]:

@@ -32,8 +32,9 @@ from inferflow.plan.spec import (
     Use,
 )
 from inferflow.plan.split import Split, is_split, read_split
+from inferflow.plan.step_compiler import StepCompiler
 
-StepCompiler = FeatureCompiler | ModelCompiler | ComputeCompiler
+AnyCompiler = StepCompiler[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def compile_spec(spec: ConfigSpec, catalog: Catalog, problems: Problems | None =
 
 def _compiler(
     step: StepSpec, spec: ConfigSpec, catalog: Catalog, book: ColumnBook, problems: Problems
-) -> StepCompiler:
+) -> AnyCompiler:
     if isinstance(step, FeatureStepSpec):
         return FeatureCompiler(step, spec, catalog, book, problems)
     if isinstance(step, ModelStepSpec):
@@ -122,7 +123,7 @@ def _compiler(
 
 
 def _ordered_steps(
-    spec: ConfigSpec, compilers: Mapping[str, StepCompiler], book: ColumnBook
+    spec: ConfigSpec, compilers: Mapping[str, AnyCompiler], book: ColumnBook
 ) -> tuple[Step, ...]:
     order = topological_order(spec.feeds)
     # Steps on a cycle have no place in it; they are compiled only for their own problems.
@@ -164,7 +165,7 @@ def _response_uses(spec: ConfigSpec) -> list[Use]:
 
 
 def _response(
-    spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, StepCompiler], problems: Problems
+    spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler], problems: Problems
 ) -> Response:
     targets: list[tuple[str, Column]] = []
     slates: list[tuple[str, Column]] = []
@@ -188,7 +189,7 @@ def _response(
     )
 
 
-def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, StepCompiler]) -> LogPlan:
+def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler]) -> LogPlan:
     """The full schema lists features, compute scores, model scores, then whatever they read."""
     columns: dict[str, Column] = {}
     if spec.response.log_features is not None:
@@ -228,6 +229,6 @@ def _blocks_read(
     return frozenset(read | {column.block for columns in named for _, column in columns})
 
 
-def _digest(spec: ConfigSpec, compilers: Iterable[StepCompiler]) -> str:
+def _digest(spec: ConfigSpec, compilers: Iterable[AnyCompiler]) -> str:
     parts = [repr(spec), *(fact for compiler in compilers for fact in compiler.facts)]
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

@@ -134,10 +134,16 @@ ARMS = Metric(
     "Requests to an id that stands for several configs, by the one chosen.",
 )
 LOGS_SENT = Metric(
-    "inferflow_log_messages_total", "counter", ("config",), "Inference log messages delivered; none are written yet."
+    "inferflow_log_messages_total",
+    "counter",
+    ("config",),
+    "Inference log messages delivered; none are written yet.",
 )
 LOGS_FAILED = Metric(
-    "inferflow_log_errors_total", "counter", ("config", "error"), "Inference log messages lost; none are written yet."
+    "inferflow_log_errors_total",
+    "counter",
+    ("config", "error"),
+    "Inference log messages lost; none are written yet.",
 )
 CACHE_ITEMS = Metric("inferflow_cache_items", "gauge", (), "Rows in the feature cache.")
 CACHE_BYTES = Metric("inferflow_cache_bytes", "gauge", (), "Memory the feature cache takes.")
@@ -292,10 +298,16 @@ STATSD: dict[str, StatsdMetric] = {
             "Time of a call a server answered.",
         ),
         StatsdMetric(
-            "inferflow.logging.kafka_sent", "count", _ID, "Inference log messages delivered; none are written yet."
+            "inferflow.logging.kafka_sent",
+            "count",
+            _ID,
+            "Inference log messages delivered; none are written yet.",
         ),
         StatsdMetric(
-            "inferflow.logging.error", "count", (*_ID, "error"), "Inference log messages lost; none are written yet."
+            "inferflow.logging.error",
+            "count",
+            (*_ID, "error"),
+            "Inference log messages lost; none are written yet.",
         ),
         StatsdMetric("inferflow_config_schema_parsing_error", "count", _ID, "Configs refused."),
         StatsdMetric("inferflow.plan.reload.total", "count", _ID, "Configs accepted."),

@@ -57,7 +57,7 @@ bench: $(VENV)/.dev
 
 # The message classes are built from this one file when they are first used.
 proto: $(VENV)/.dev
-	$(BIN)/python -m grpc_tools.protoc -Iproto --descriptor_set_out=src/inferflow/_proto/wire.binpb inferflow.proto predict.proto
+	$(BIN)/python -m grpc_tools.protoc -Iproto --descriptor_set_out=src/inferflow/_proto/wire.binpb $$(cd proto && find * -name '*.proto' | sort)
 
 # Rewrites the pinned requirement files. Needs uv.
 lock:

@@ -6,13 +6,14 @@ BIN    := $(VENV)/bin
 # uv is used when it is on the PATH because it is faster; plain pip does the same.
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "VIRTUAL_ENV=$(VENV) uv pip install -q" || echo "$(BIN)/python -m pip install -q --disable-pip-version-check")
 
-.PHONY: help setup services demo test check format bench proto lock clean
+.PHONY: help setup services demo test check format bench bench-serving fuzz proto lock clean
 
 help:
 	@echo "make demo     score the demo shop and print the ranking"
 	@echo "make test     set everything up and run every test"
 	@echo "make check    lint, types and import contracts"
-	@echo "make bench    run the benchmarks"
+	@echo "make bench    measure the engine beside the bare model; make bench-serving: a server under load"
+	@echo "make fuzz     look for requests that break a server, for SECONDS=300 (Linux)"
 	@echo "make setup    only create .venv with everything for development"
 
 $(VENV)/bin/python:
@@ -34,7 +35,7 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
 setup: $(VENV)/.dev
 
 services:
-	@echo "no server is needed yet: every test runs in process"
+	@echo "tests start the servers they need themselves; those of PostgreSQL are skipped where it is not installed"
 
 demo: $(VENV)/.base
 	@$(BIN)/inferflow demo --once
@@ -54,6 +55,17 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
+
+bench-serving: $(VENV)/.dev
+	$(BIN)/python benchmarks/serving.py
+	$(BIN)/python benchmarks/serving.py --reloads 200
+
+# What was learnt stays in .fuzz, and the next run goes on from there.
+SECONDS ?= 300
+fuzz: $(VENV)/.dev
+	$(INSTALL) --require-hashes -r requirements/fuzz.txt
+	@mkdir -p .fuzz/corpus
+	$(BIN)/python -m tests.fuzz.fuzz_calls -max_total_time=$(SECONDS) -artifact_prefix=.fuzz/ .fuzz/corpus
 
 # The message classes are built from this one file when they are first used.
 proto: $(VENV)/.dev

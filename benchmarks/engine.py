@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bare import bare_session, tensor_for
 from workload import load_data, request, write_project
 
 import inferflow
-from inferflow.components.model import tensor_of
 from inferflow.engine.request import request_from
-from inferflow.plan.plan import ModelStep
 
 SIZES = {1: 2000, 10: 2000, 100: 1500, 500: 400, 1000: 200, 10_000: 30}
 """rows → requests measured"""
@@ -52,7 +51,7 @@ class Result:
 def measure(store: str, rows: int, count: int, flow: inferflow.Flow, bare: Any) -> Result:
     rng = np.random.default_rng(rows)
     requests = [request_from(request(rows, rng)) for _ in range(DISTINCT)]
-    tensors = [_tensor(flow, each) for each in requests]
+    tensors = [tensor_for(flow, each) for each in requests]
     for each in requests:
         flow.answer(each)
     own, model = np.empty(count), np.empty(count)
@@ -79,23 +78,6 @@ def _timed(call: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def _tensor(flow: inferflow.Flow, each: Any) -> Any:
-    """What the model step hands to the model for this request."""
-    _, recording = flow.record(each)
-    step = next(step for step in recording.plan.steps if isinstance(step, ModelStep))
-    assert recording.matrix is not None
-    return tensor_of(step.arms[0].tensors[0], recording.matrix, None)
-
-
-def bare_session(model: Path) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--quick", action="store_true", help="a tenth of the requests")
@@ -108,7 +90,7 @@ def main() -> None:
             write_project(folder, cached=cached)
             with inferflow.open(folder, settings={"feature_backend": store}) as flow:
                 load_data(flow, np.random.default_rng(1))
-                bare = bare_session(folder / "models" / "ranker" / "1" / "model.onnx")
+                bare = bare_session(folder)
                 name = f"{store} + warm cache" if cached else store
                 for rows, requests in SIZES.items():
                     count = max(10, requests // 10) if chosen.quick else requests

@@ -12,15 +12,24 @@
     ├── VersionConflict       CALLER  a push that expected another version than the one there is
     ├── NotFound              ABSENT  the named thing is not here
     ├── MissingExtra          CALLER  an optional dependency is not installed
+    ├── Unauthenticated       CALLER  the caller did not prove who it is
+    ├── PermissionDenied      CALLER  the caller is known, and may not do this
+    ├── RateLimited           BUSY    somebody asks more often than they may
+    ├── RegistryConflict      CALLER  the registry is not as the call expects it to be
+    ├── RegistryFailed        OURS    the registry's database or files could not be used
+    ├── RegistryBusy          BUSY    the registry's database is taken or away for the moment
     ├── StepFailed            (cause) one step of a request failed, and its policy is `fail`
     ├── DeadlinePassed        LATE    the time given was not enough
     ├── Overloaded            BUSY    as many calls as allowed are under way
     ├── Unreachable           BUSY    no server answered, at any address that was tried
     ├── RemoteFailed          OURS    a server failed, or answered with what cannot be understood
     ├── StoreFailed           OURS    the feature store could not answer or write
+    │   └── StoreUnreachable  BUSY    it is away, or does not answer in time
     ├── ConfigStoreFailed     OURS    the config store could not be read or written
     ├── ConfigStoreBusy       BUSY    another process is writing configs and takes long
     ├── ModelUnreadable       CALLER  a model file that cannot be loaded, and why
+    ├── ModelUnavailable      BUSY    a model that this server cannot serve at the moment
+    ├── NoRoom                BUSY    a model does not fit into the memory that is left
     ├── ModelFailed           OURS    a loaded model failed while running
     ├── ComputeFailed         CALLER  an expression met a value it has no answer for
     └── EngineFault           OURS    a promise inside the engine was broken
@@ -54,6 +63,8 @@ class InferflowError(Exception):
     """The root of everything Inferflow raises on purpose."""
 
     fault = Fault.OURS
+    recording = ""
+    """Under which id a server keeps what happened, when it was asked to."""
 
 
 class InvalidRequest(InferflowError):
@@ -185,6 +196,46 @@ class MissingExtra(InferflowError):
         self.extra = extra
 
 
+class Unauthenticated(InferflowError):
+    """The caller did not prove who it is. Says as little as is needed to put it right."""
+
+    fault = Fault.CALLER
+
+
+class PermissionDenied(InferflowError):
+    """The caller is known, and may not do this."""
+
+    fault = Fault.CALLER
+
+
+class RateLimited(InferflowError):
+    """Somebody asks more often than they may. Others are not held up by it."""
+
+    fault = Fault.BUSY
+
+    def __init__(self, who: str, *, retry_after_ms: int) -> None:
+        super().__init__(f"{who} asks more often than allowed; try again in {retry_after_ms} ms")
+        self.who = who
+        self.retry_after_ms = retry_after_ms
+
+
+class RegistryConflict(InferflowError):
+    """The registry is not as the call expects it to be. Nothing was changed; repeating the
+    call does not help until somebody has looked."""
+
+    fault = Fault.CALLER
+
+
+class RegistryFailed(InferflowError):
+    """The registry's database or model files could not be used. Nothing was half-applied."""
+
+
+class RegistryBusy(InferflowError):
+    """The registry's database is taken or away for the moment. Nothing was changed."""
+
+    fault = Fault.BUSY
+
+
 class StepFailed(InferflowError):
     """One step failed and its policy says the request fails with it."""
 
@@ -248,6 +299,12 @@ class StoreFailed(InferflowError):
     """The feature store could not answer or write. Nothing was half-applied."""
 
 
+class StoreUnreachable(StoreFailed):
+    """The feature store is away or does not answer. The same call may succeed a little later."""
+
+    fault = Fault.BUSY
+
+
 class ConfigStoreFailed(InferflowError):
     """The config store could not be read or written. No version was half-applied."""
 
@@ -272,6 +329,36 @@ class ModelUnreadable(InferflowError):
         self.hint = hint
 
 
+class ModelUnavailable(InferflowError):
+    """A model that this server cannot serve at the moment; another one may, or this one later."""
+
+    fault = Fault.BUSY
+
+    def __init__(self, model: str, why: str, *, retry_after_ms: int | None = None) -> None:
+        """`retry_after_ms` is None where waiting alone does not help."""
+        again = "" if retry_after_ms is None else f"; tried again in {retry_after_ms} ms"
+        super().__init__(f"model {model!r} is not available: {why}{again}")
+        self.model = model
+        self.why = why
+        self.retry_after_ms = retry_after_ms
+
+
+class NoRoom(InferflowError):
+    """A model does not fit into the memory that is left, and no idle one can make room."""
+
+    fault = Fault.BUSY
+
+    def __init__(self, model: str, needed_bytes: int, budget_bytes: int) -> None:
+        mib = 1024 * 1024
+        super().__init__(
+            f"model {model!r} takes about {needed_bytes / mib:.1f} MiB, and the models in use leave "
+            f"less than that of the {budget_bytes / mib:.1f} MiB there are"
+        )
+        self.model = model
+        self.needed_bytes = needed_bytes
+        self.budget_bytes = budget_bytes
+
+
 class ModelFailed(InferflowError):
     """A loaded model failed while running."""
 
@@ -285,6 +372,11 @@ class ComputeFailed(InferflowError):
     """An expression met values it has no answer for, such as a zero divisor."""
 
     fault = Fault.CALLER
+
+    def __init__(self, what: str, *, operations: tuple[str, ...] = ()) -> None:
+        super().__init__(what)
+        self.operations = operations
+        """Which operations had no answer (`division`), where that is the reason."""
 
 
 class EngineFault(InferflowError):

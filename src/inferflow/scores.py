@@ -15,7 +15,7 @@ from inferflow.tabular import table as table_lines
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ScoreColumn:
     """One column of an answer."""
 
@@ -42,7 +42,7 @@ def _listed(values: Array) -> list[Any]:
     return listed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Table:
     """Columns of equal length with an error text per row (empty when the row is fine)."""
 
@@ -84,8 +84,10 @@ class Scores:
     config_version: str = ""
     arm: str = ""
     """The config that answered, when the id asked for stands for several."""
+    recording: str = ""
+    """Under which id a server keeps what happened, when it was asked to."""
     recorder: Callable[[], Any] | None = field(default=None, repr=False, compare=False)
-    """Scores the same request again and explains it; set by whoever can."""
+    """Explains the answer, or scores the same request again to do so; set by whoever can."""
 
     @property
     def columns(self) -> Mapping[str, Array]:
@@ -156,7 +158,8 @@ class Scores:
         return "\n".join(self.lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Plain values: lists, texts and numbers. NaN and infinities stay what they are, and
+        strict JSON has no form for them."""
         answer: dict[str, Any] = {
             "model_config_id": self.config_id,
             "config_version": self.config_version,
@@ -198,9 +201,10 @@ class Scores:
         )
 
     def explain(self) -> Any:
-        """Score the same request again, watched, and say what happened."""
+        """Say what happened, if that was kept (`explain=True`); else score the same request
+        again, watched. Of an `aconnect` client: to be awaited."""
         if self.recorder is None:
-            raise RuntimeError("these scores were not made by a flow in this process")
+            raise InvalidInput("these scores were made by nobody who could explain them")
         return self.recorder()
 
 

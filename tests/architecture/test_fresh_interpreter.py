@@ -13,6 +13,7 @@ LIGHT_TOO = {"numpy", "pydantic", "pydantic_settings", "yaml", "typer", "rich", 
 
 PACKAGES = [
     "inferflow",
+    "inferflow.access",
     "inferflow.app.flow",
     "inferflow.cli",
     "inferflow.components.assemble",
@@ -24,6 +25,7 @@ PACKAGES = [
     "inferflow.featurestore",
     "inferflow.plan.compiler",
     "inferflow.scores",
+    "inferflow.serving.manager.services",
     "inferflow.serving.runtime",
     "inferflow.testing",
 ]

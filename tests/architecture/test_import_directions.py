@@ -22,8 +22,15 @@ LAYERED_BY_NOBODY = {"demo", "testing"}
 """Packages that sit on top of everything and that nothing imports."""
 
 HOMES = {
+    "cryptography": {"access/sealing.py", "access/signing.py", "access/tokens.py"},
+    "jwt": {"access/tokens.py"},
     "lmdb": {"featurestore/lmdb.py"},
-    "onnxruntime": {"serving/runtime/session.py"},
+    "obstore": {"serving/manager/files.py"},
+    "onnxruntime": {
+        "serving/manager/intake/child.py",
+        "serving/runtime/quantised.py",
+        "serving/runtime/session.py",
+    },
     "pyarrow": {"featurestore/exporter.py", "featurestore/tables.py", "scores.py"},
     "pandas": {"scores.py"},
     "yaml": {"plan/document.py"},
@@ -118,7 +125,17 @@ def test_each_vendor_has_one_home(vendor: str) -> None:
     assert users == HOMES[vendor]
 
 
-@pytest.mark.parametrize("vendor", ["lmdb", "onnxruntime", "pandas", "pyarrow"])
+def test_sql_stays_with_the_registrys_storage() -> None:
+    for path, tree in modules():
+        names = {name.partition(".")[0] for name in imported(tree)}
+        if not names.isdisjoint({"sqlalchemy", "alembic", "aiosqlite", "asyncpg"}):
+            assert path.startswith("serving/manager/storage/"), path
+
+
+ON_USE = ["cryptography", "jwt", "lmdb", "obstore", "onnx", "onnxruntime", "pandas", "pyarrow"]
+
+
+@pytest.mark.parametrize("vendor", ON_USE)
 def test_heavy_and_optional_vendors_are_imported_on_use(vendor: str) -> None:
     for path, tree in modules():
         names = {name.partition(".")[0] for name in imported_at_once(tree)}

@@ -20,7 +20,7 @@ from inferflow.errors import DeadlinePassed, InvalidRequest, NotFound, PlanRejec
 from inferflow.scores import Table
 
 from .conftest import Shell
-from .test_serve import Process, launch, start
+from .serving_process import Process, launch, start
 from .wire_client import document
 
 GOLDEN = ["ranker", "ranker_guest", "ranker_diverse", "pairs", "page"]

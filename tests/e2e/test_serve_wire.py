@@ -13,7 +13,8 @@ import grpc
 import pytest
 
 from .plain_wire import data, every, fp32, int32, integer
-from .test_serve import Process, server, shop
+from .serving_process import Process
+from .test_serve import server, shop
 
 __all__ = ["server", "shop"]  # fixtures of the neighbouring file
 

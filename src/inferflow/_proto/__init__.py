@@ -8,4 +8,5 @@ they never meet. `make proto` writes `wire.binpb` from `proto/*.proto`.
 - `coarse`: the same messages with their repeated rows left as bytes, for reading in bulk
 - `alike`: where the values lie in rows that are all written alike
 - `writing`: fields written without a message object
+- `numbers`: rows of numbers for the compute service, a column at a time
 """

@@ -1,4 +1,5 @@
-"""Rows that are all written alike: one look at the first tells where the values of all lie.
+"""Rows that are all written alike: one look at the first tells where the values of all lie, and
+a pattern filled with all values at once writes them.
 
 Rows are Target, TargetScore, PairScore or SlateScore messages. In all of them field 2 holds the
 values, each in its bytes.
@@ -7,11 +8,15 @@ values, each in its bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from inferflow._proto.writing import tag, varint
+
 VALUE = 0x12
+_VALUE_TAG = tag(2)
 Span = tuple[int, int]
 
 _Array = np.ndarray[Any, np.dtype[Any]]
@@ -50,3 +55,39 @@ def same_between(table: _Array, spans: Sequence[Span]) -> bool:
             return False
         at = stop
     return True
+
+
+Kind = tuple[np.dtype[Any], tuple[int, ...]]
+"""What a column's values are: their type, and the shape of one of them."""
+
+
+@lru_cache(maxsize=1024)
+def row_form(kinds: tuple[Kind, ...], at: bytes = b"") -> tuple[bytes, np.dtype[Any]]:
+    """A row with zeros for values, and where in it the values lie, as fields in their order.
+    With `at`, the tag of the rows, each is a field of its own; without, only its values."""
+    values = [np.dtype(kind) for kind in kinds]
+    heads = [_VALUE_TAG + varint(each.itemsize) for each in values]
+    body = b"".join(head + bytes(each.itemsize) for head, each in zip(heads, values, strict=True))
+    start = at + varint(len(body)) if at else b""
+    offsets, end = [], len(start)
+    for head, each in zip(heads, values, strict=True):
+        offsets.append(end + len(head))
+        end += len(head) + each.itemsize
+    form = np.dtype(
+        {
+            "names": [f"f{number}" for number in range(len(values))],
+            "formats": values,
+            "offsets": offsets,
+            "itemsize": end,
+        }
+    )
+    return start + body, form
+
+
+def filled(pattern: bytes, form: np.dtype[Any], columns: Sequence[_Array], rows: int) -> bytearray:
+    """So many rows of a form, with their values."""
+    written = bytearray(pattern) * rows
+    table = np.frombuffer(written, form)
+    for values, name in zip(columns, form.names or (), strict=True):
+        table[name] = values
+    return written

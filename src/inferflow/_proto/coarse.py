@@ -1,4 +1,4 @@
-"""The Predict messages with their rows left as bytes.
+"""The messages that have rows, with their rows left as bytes.
 
 A sub-message and a bytes field look the same on the wire. Reading `targets` as bytes gives one
 `bytes` per target at the speed of C, where touching as many message objects from Python costs
@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorS
 
 from inferflow._proto.pool import declared_files, message_class, pool_of
 
-_ROWS = frozenset({"Target", "TargetScore", "PairScore", "SlateScore"})
+_ROWS = frozenset({"Target", "TargetScore", "PairScore", "SlateScore", "numerix.Score"})
 
 
 def _with_rows_as_bytes() -> FileDescriptorSet:
@@ -34,3 +34,5 @@ SlateWiseRequest = message_class("SlateWiseRequest", _POOL)
 PointWiseResponse = message_class("PointWiseResponse", _POOL)
 PairWiseResponse = message_class("PairWiseResponse", _POOL)
 SlateWiseResponse = message_class("SlateWiseResponse", _POOL)
+NumerixRequest = message_class("numerix.NumerixRequestProto", _POOL)
+NumerixResponse = message_class("numerix.NumerixResponseProto", _POOL)

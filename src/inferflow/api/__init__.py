@@ -5,7 +5,11 @@
 - `targets`, `values`, `entity`: rows, values and ids of a Predict request as columns
 - `score_rows`: answers written in bulk
 - `sampling`: which share of requests is answered in full
-- `status`: the one table of what an error is called on the wire
+- `beside`: headers in and out; `insight`: who may look inside
+- `operate`: what a server tells about itself
+- `status`: the one table of what an error is called on the wire; `places`: what its place is
+- `heavy`: threads for what would hold up the others
+- `oip`: the calls of a worker, which are another protocol
 - `http`: health and metrics
 """
 

@@ -15,6 +15,7 @@ from inferflow.engine.binding import Binder, Names, Signature, key_origin, signa
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
 from inferflow.plan.plan import Plan
+from inferflow.plan.problems import closest_hint
 from inferflow.plan.spec import CONTEXT
 
 ANY = "id"
@@ -31,6 +32,14 @@ class TargetEntity:
     """Names that mean the ids too, so no feature may have them."""
     from_context: tuple[str, ...]
     """Context values that are entities."""
+    called: frozenset[str] = frozenset()
+    """What a caller may call them; empty when any name will do."""
+
+    def check(self, called: str) -> None:
+        """Refuse a name that means something else. Raises InvalidRequest."""
+        if self.called and called not in self.called:
+            hint = closest_hint(called, self.called) or f"the targets are {self.name!r}"
+            raise InvalidRequest(f"entities.{called}", "is not what this config ranks", hint)
 
 
 class TargetEntities:
@@ -68,7 +77,8 @@ def target_entity(plan: Plan, context: Sequence[str]) -> TargetEntity:
             raise _cannot_tell(open_keys)
     remaining = tuple(name for name in context if name not in from_context)
     name = _widest_name(plan, meant, remaining)
-    return TargetEntity(name, frozenset({name, *meant}), tuple(from_context))
+    aliases, called = frozenset({name, *meant}), _all_names(meant, remaining)
+    return TargetEntity(name, aliases, tuple(from_context), called if keys else frozenset())
 
 
 def _cannot_tell(open_keys: Sequence[str]) -> InvalidRequest:
@@ -122,6 +132,19 @@ def _widest_name(plan: Plan, meant: Sequence[str], context: Sequence[str]) -> st
         if understood > most:
             best, most = candidate, understood
     return best
+
+
+def _all_names(meant: Sequence[str], context: Sequence[str]) -> frozenset[str]:
+    candidates = {
+        name
+        for key in meant
+        for name in (key, key.removeprefix(CONTEXT), _ends(key)[1], *_entity_names(key))
+    }
+    return frozenset(
+        name
+        for name in candidates
+        if all(_is_entity(key, _names((name,), context)) for key in meant)
+    )
 
 
 def _is_entity(column: str, names: Names) -> bool:

@@ -1,24 +1,33 @@
 """A very small HTTP server for health and metrics.
 
 It answers GET and HEAD with what a route returns, one request per connection, and closes
-connections that are slow, large or too many. Anything more belongs to the gateway.
+connections that are slow, large or too many. A route is one path, or all that begin with one;
+it may take its time without holding up the others. Anything more belongs to the gateway.
 """
 
 from __future__ import annotations
 
 import asyncio
 import http
+import logging
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from inferflow.errors import InvalidInput
 
 TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
+
+log = logging.getLogger(__name__)
 
 _LONGEST_HEAD = 8192
 _PATIENCE_S = 3.0
+_HOST = re.compile(rb"\r\nhost:[ \t]*(\[[^\]\r]*\]|[^:\s]*)", re.IGNORECASE)
+_ADDRESS = re.compile(r"[0-9.]+|\[[0-9a-fA-F:.]+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +37,45 @@ class Reply:
     content_type: str = TEXT
 
 
-Route = Callable[[], Reply]
+Answer = Reply | Awaitable[Reply]
+Route = Callable[[], Answer]
+TreeRoute = Callable[[str], Answer]
+"""Given what was asked for, its query included."""
+
+
+_asking: ContextVar[str] = ContextVar("inferflow_http_asking", default="")
+
+
+def asking_host() -> str:
+    """The address of whoever asks for the route that is being answered; empty when that cannot
+    be relied on."""
+    return _asking.get()
+
+
+def _asker(peer: tuple[str, int] | None, head: bytes) -> str:
+    """A browser on this machine asks in the name of any page it shows, and a page can give its
+    own name this machine's address. So who asks by a name that is not ours may be anybody."""
+    found = _HOST.search(head)
+    name = found[1].decode("latin-1") if found else "localhost"
+    is_ours = name == "localhost" or _ADDRESS.fullmatch(name) is not None
+    return peer[0] if peer is not None and is_ours else ""
 
 
 class HttpServer:
-    """Routes by exact path. Made by `start_http`."""
+    """Routes by exact path, then by the folder a path is in. Made by `start_http`."""
 
-    def __init__(self, routes: Mapping[str, Route], *, max_connections: int) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, Route],
+        trees: Mapping[str, TreeRoute],
+        *,
+        max_connections: int,
+    ) -> None:
         self._routes = routes
-        self._places = max_connections
+        self._trees = trees
+        self._max = max_connections
+        self._open = 0
+        self._unheard: dict[asyncio.StreamWriter, None] = {}
         self._server: asyncio.Server | None = None
         self.port = 0
 
@@ -56,29 +95,65 @@ class HttpServer:
             await self._server.wait_closed()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._places <= 0:
+        if not self._has_place():
             writer.close()
             return
-        self._places -= 1
+        self._open += 1
         try:
+            head = await self._heard(reader, writer)
+            _asking.set(_asker(writer.get_extra_info("peername"), head))
+            answer = await self._answered(head)
             async with asyncio.timeout(_PATIENCE_S):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(self._answered(head))
+                writer.write(answer)
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # nobody to tell: the client is slow, gone, or speaks something else
         finally:
-            self._places += 1
+            self._open -= 1
             writer.close()
 
-    def _answered(self, head: bytes) -> bytes:
+    def _has_place(self) -> bool:
+        """When all are taken, who has been silent for longest makes room: so many slow clients
+        cannot keep out one that speaks."""
+        if self._open < self._max:
+            return True
+        if self._unheard:
+            silent = next(iter(self._unheard))
+            del self._unheard[silent]
+            silent.transport.abort()
+            return True
+        return False
+
+    async def _heard(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        self._unheard[writer] = None
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                return await reader.readuntil(b"\r\n\r\n")
+        finally:
+            self._unheard.pop(writer, None)
+
+    async def _answered(self, head: bytes) -> bytes:
         method, _, rest = head.partition(b"\r\n")[0].decode("latin-1").partition(" ")
         target, _, version = rest.rpartition(" ")
         if not version.startswith("HTTP/1."):
             return _written(Reply(b"not HTTP/1\n", 400), with_body=True)
-        route = self._routes.get(target.partition("?")[0])
-        reply = Reply(b"not found\n", 404) if route is None else route()
+        try:
+            answer = self._found(target)
+            reply = answer if isinstance(answer, Reply) else await answer
+        except Exception:  # the boundary of a request: the server lives on
+            log.exception("http_failed", extra={"path": target})
+            reply = Reply(b"failed, see the log\n", 500)
         return _written(reply, with_body=method != "HEAD")
+
+    def _found(self, target: str) -> Answer:
+        path = target.partition("?")[0]
+        route = self._routes.get(path)
+        if route is not None:
+            return route()
+        for folder, tree in self._trees.items():
+            if path == folder or path.startswith(f"{folder}/"):
+                return tree(target)
+        return Reply(b"not found\n", 404)
 
 
 def _written(reply: Reply, *, with_body: bool) -> bytes:
@@ -94,11 +169,15 @@ def _written(reply: Reply, *, with_body: bool) -> bytes:
 async def start_http(
     routes: Mapping[str, Route],
     *,
+    trees: Mapping[str, TreeRoute] | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
     max_connections: int = 64,
 ) -> HttpServer:
-    """Listen on `host:port` (0: any free one). Raises InvalidInput when the port is taken."""
-    server = HttpServer(routes, max_connections=max_connections)
+    """Listen on `host:port` (0: any free one). `trees` answer for a path and all below it.
+
+    Raises InvalidInput when the port is taken.
+    """
+    server = HttpServer(routes, trees or {}, max_connections=max_connections)
     await server.listen(host, port)
     return server

@@ -15,9 +15,10 @@ import numpy as np
 from inferflow._proto import messages
 from inferflow._proto.writing import field, fields, tag
 from inferflow.api.rpc import Caller, PlanSide, Rpc
-from inferflow.api.sampling import daily_share
 from inferflow.api.score_rows import failure_of, utf8
+from inferflow.api.values import check_name
 from inferflow.dtypes import Array, format_text
+from inferflow.engine.limits import Limits
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
 from inferflow.scores import ScoreColumn, Scores
@@ -29,19 +30,17 @@ _CELL, _MESSAGE = tag(1), tag(1)
 def _request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest:
     if not message.entities:
         raise InvalidRequest("entities", "there are none")
+    side.limits.check("features", len(message.entities), "entities")
     entities: dict[str, list[str]] = {}
     features: dict[str, dict[str, Array]] = {}
     seen: set[str] = set()
     for position, entity in enumerate(message.entities):
-        name = entity.entity
-        if not name:
-            raise InvalidRequest(f"entities[{position}].entity", "is empty")
+        field, name = f"entities[{position}]", entity.entity
+        _check(entity, field, side.limits)
         if name not in seen:
             seen.add(name)
             entities[name] = list(entity.ids)
         for feature in entity.features:
-            if not feature.name:
-                raise InvalidRequest(f"entities[{position}].features", "a feature has no name")
             if feature.name not in seen:
                 seen.add(feature.name)
                 texts = features.setdefault(name, {})
@@ -54,13 +53,26 @@ def _request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest:
         tracking_id=message.tracking_id,
         user_id=caller.user_id,
         legacy=True,
-        wants_inputs=daily_share(plan.response.model_schema_perc, caller.day),
+        wants_inputs=caller.share(plan.response.model_schema_perc),
     )
     offered = {name: ids for name, ids in _headers(caller).items() if ids and name not in seen}
     if offered:
         wanted = side.missing_entities.of(request, tuple(offered))
         request.entities = {**entities, **{name: list(offered[name]) for name in wanted}}
     return request
+
+
+def _check(entity: Any, field: str, limits: Limits) -> None:
+    """That an entity is no larger than it may be, before anything is made of it."""
+    if not entity.entity:
+        raise InvalidRequest(f"{field}.entity", "is empty")
+    check_name(entity.entity, field, limits)
+    limits.check("targets", len(entity.ids), f"{field}.ids")
+    limits.check("features", len(entity.features), f"{field}.features")
+    for position, feature in enumerate(entity.features):
+        place = f"{field}.features[{position}]"
+        check_name(feature.name, place, limits)
+        limits.check("targets", len(feature.ids_feature_value), f"{place}.ids_feature_value")
 
 
 def _headers(caller: Caller) -> Mapping[str, Sequence[str]]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from inferflow._proto import coarse
 from inferflow._proto.writing import field, tag
 from inferflow.api.rpc import Caller, PlanSide, Rpc
-from inferflow.api.sampling import daily_share
 from inferflow.api.score_rows import failure_of, row_bytes, schema_bytes, utf8
 from inferflow.api.targets import read_targets
 from inferflow.api.values import Declared, declared_schema, read_column, read_value
 from inferflow.dtypes import Array
-from inferflow.engine.request import ScoreRequest
+from inferflow.engine.limits import Limits
+from inferflow.engine.request import KeyTexts, ScoreRequest
 from inferflow.errors import InvalidRequest
 from inferflow.plan.plan import Plan
 from inferflow.scores import Scores, Table
@@ -26,34 +26,44 @@ TENANT = "tenant_id"
 
 def _point_request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest:
     plan = side.plan
-    context = _context(message, plan)
-    schema = declared_schema(message.target_input_schema, "target_input_schema")
+    context = _context(message, side)
+    schema = declared_schema(message.target_input_schema, "target_input_schema", side.limits)
     entity = side.target_entities.of(tuple(context))
+    if caller.target:
+        entity.check(caller.target)
     _refuse_names(context, entity.aliases, "context_features", "is the name of the target ids")
-    names = [entry.name for entry in schema]
-    _refuse_names(names, entity.aliases, "target_input_schema", "is the name of the target ids")
-    _refuse_names(names, context, "target_input_schema", "is in context_features too")
+    if schema:
+        names = [entry.name for entry in schema]
+        _refuse_names(names, entity.aliases, "target_input_schema", "is the name of the target ids")
+        _refuse_names(names, context, "target_input_schema", "is in context_features too")
     rows = message.targets
     if not rows:
         raise InvalidRequest("targets", "there are none")
     side.limits.check("targets", len(rows), "targets")
-    ids, values = read_targets(list(rows), len(schema))
-    if "" in ids:
-        raise InvalidRequest(f"targets[{ids.index('')}].id", "is empty")
-    features = _columns(schema, values, plan, "targets")
+    texts, values = read_targets(list(rows), len(schema))
+    _check_ids(texts, side.limits)
+    ids = KeyTexts(texts)
     request = ScoreRequest(
         plan.config_id,
         {entity.name: ids},
         context,
-        {entity.name: features} if features else {},
+        {entity.name: _columns(schema, values, plan, "targets")} if schema else {},
         tracking_id=message.tracking_id,
         user_id=caller.user_id,
-        wants_inputs=daily_share(plan.response.model_schema_perc, caller.day),
+        wants_inputs=caller.share(plan.response.model_schema_perc),
     )
     if entity.from_context:
         others = {name: [context.pop(name)] for name in entity.from_context}
         request.entities = {entity.name: ids, **others}
     return request
+
+
+def _check_ids(ids: Sequence[str], limits: Limits) -> None:
+    if "" in ids:
+        raise InvalidRequest(f"targets[{ids.index('')}].id", "is empty")
+    if max(map(len, ids)) * 4 > limits.id_bytes:
+        for position, each in enumerate(ids):
+            limits.check("id_bytes", len(each.encode()), f"targets[{position}].id")
 
 
 def _pair_request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest:
@@ -62,7 +72,7 @@ def _pair_request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest:
     request = _point_request(message, side, caller)
     request.pairs = [[pair.first_target_index, pair.second_target_index] for pair in pairs]
     request.slate_features = _group_features(
-        message.pair_input_schema, pairs, request, side.plan, "pair"
+        message.pair_input_schema, pairs, request, side, "pair"
     )
     return request
 
@@ -71,9 +81,12 @@ def _slate_request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest
     slates = message.slates
     _check_groups(side, len(slates), "slates")
     request = _point_request(message, side, caller)
+    for position, slate in enumerate(slates):  # before a list of any length is made
+        size = len(slate.target_indices)
+        side.limits.check("slate_size", size, f"slates[{position}].target_indices")
     request.slates = [list(slate.target_indices) for slate in slates]
     request.slate_features = _group_features(
-        message.slate_input_schema, slates, request, side.plan, "slate"
+        message.slate_input_schema, slates, request, side, "slate"
     )
     return request
 
@@ -84,14 +97,14 @@ def _check_groups(side: PlanSide, count: int, kind: str) -> None:
     side.limits.check(kind, count, kind)
 
 
-def _context(message: Any, plan: Plan) -> dict[str, Any]:
-    given = message.context_features
-    schema = declared_schema(given, "context_features") if given else []
+def _context(message: Any, side: PlanSide) -> dict[str, Any]:
+    plan, given = side.plan, list(message.context_features)
+    schema = declared_schema(given, "context_features", side.limits) if given else []
     context = {
         entry.name: read_value(feature.value, entry, plan.value_encoding, "context_features")
         for feature, entry in zip(given, schema, strict=True)
     }
-    if message.tenant_id and TENANT in plan.columns:
+    if TENANT in plan.columns and message.tenant_id:
         context.setdefault(TENANT, message.tenant_id)
     return context
 
@@ -106,10 +119,10 @@ def _columns(
 
 
 def _group_features(
-    entries: Any, groups: Any, request: ScoreRequest, plan: Plan, kind: str
+    entries: Any, groups: Any, request: ScoreRequest, side: PlanSide, kind: str
 ) -> dict[str, Array]:
     schema_field, rows_field = f"{kind}_input_schema", f"{kind}s"
-    schema = declared_schema(entries, schema_field)
+    schema = declared_schema(entries, schema_field, side.limits)
     names = [entry.name for entry in schema]
     _refuse_names(names, request.context, schema_field, "is in context_features too")
     _refuse_names(names, request.entities, schema_field, "is the name of an id")
@@ -121,10 +134,12 @@ def _group_features(
                 f"{len(given)} value(s) for the {len(schema)} column(s) of {schema_field}",
             )
     values = zip(*rows, strict=True) if schema else ()
-    return _columns(schema, [list(parts) for parts in values], plan, rows_field)
+    return _columns(schema, [list(parts) for parts in values], side.plan, rows_field)
 
 
-def _refuse_names(names: Iterable[str], taken: Container[str], field: str, why: str) -> None:
+def _refuse_names(names: Collection[str], taken: Collection[str], field: str, why: str) -> None:
+    if frozenset(taken).isdisjoint(names):
+        return
     for position, name in enumerate(names):
         if name in taken:
             raise InvalidRequest(f"{field}[{position}]", f"{name!r} {why}")
@@ -134,13 +149,8 @@ def _refuse_names(names: Iterable[str], taken: Container[str], field: str, why: 
 
 
 def _point_answer(scores: Scores) -> bytes:
-    return b"".join(
-        (
-            _schema(scores.targets, 1),
-            _rows(scores.targets, 2),
-            _error(failure_of(scores.targets), 3),
-        )
-    )
+    targets = scores.targets
+    return _schema(targets, 1) + _rows(targets, 2) + _error(failure_of(targets), 3)
 
 
 def _group_answer(scores: Scores) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from inferflow.api.entity import MissingEntities, TargetEntities
+from inferflow.api.sampling import daily_share
 from inferflow.engine.limits import Limits
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
@@ -17,19 +18,25 @@ from inferflow.plan.plan import Plan
 from inferflow.scores import Scores
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Caller:
     """What came beside the message."""
 
-    day: date
-    """Today in UTC, for everything that is decided by the day."""
+    today: Callable[[], date]
+    """The day in UTC, for what is decided by it; asked only where something is."""
     user_ids: tuple[str, ...] = ()
     """The `user-id` headers."""
     app_version_codes: tuple[str, ...] = ()
+    target: str = ""
+    """What the caller takes the targets for, when it says so."""
 
     @property
     def user_id(self) -> str:
         return self.user_ids[0] if self.user_ids else ""
+
+    def share(self, percent: int) -> Callable[[str], bool] | None:
+        """Says who belongs to so many percent of those who ask today. None when nobody does."""
+        return daily_share(percent, self.today()) if percent > 0 else None
 
 
 class PlanSide:
@@ -50,14 +57,18 @@ class Rpc:
     """The class that reads the request's bytes."""
     request: Callable[[Any, PlanSide, Caller], ScoreRequest]
     answer: Callable[[Scores], bytes]
+    path: str = field(init=False)
 
-    @property
-    def path(self) -> str:
-        return f"/{self.service}/{self.method}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", f"/{self.service}/{self.method}")
 
     def parse(self, body: bytes) -> Any:
         try:
             return self.message.FromString(body)
         except DecodeError:
             name = self.message.DESCRIPTOR.name
-            raise InvalidRequest("request", f"these bytes are not a {name} message") from None
+            raise InvalidRequest(
+                "request",
+                f"these bytes are not a {name} message",
+                "cut off, of another type, or with text that is not UTF-8",
+            ) from None

@@ -12,9 +12,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from inferflow._proto.alike import Kind, filled, row_form
 from inferflow._proto.writing import field, fields, tag, varint
 from inferflow.api.status import short
-from inferflow.dtypes import Array, DType, encode
+from inferflow.dtypes import DType, encode
 from inferflow.errors import EngineFault
 from inferflow.scores import ScoreColumn, Table
 
@@ -27,53 +28,44 @@ def schema_bytes(table: Table, at: bytes) -> bytes:
     """One FeatureSchema per column."""
     return b"".join(
         [
-            field(at, _schema(name, column.dtype, _dim(column)))
-            for name, column in table.columns.items()
+            _schema(
+                at,
+                column.name,
+                column.dtype,
+                int(column.values.shape[1]) if column.dtype.is_vector else 0,
+            )
+            for column in table.columns.values()
         ]
     )
 
 
 @lru_cache(maxsize=4096)
-def _schema(name: str, dtype: DType, dim: int) -> bytes:
+def _schema(at: bytes, name: str, dtype: DType, dim: int) -> bytes:
     written = field(_NAME, utf8(name)) + _DTYPE + varint(dtype.code)
-    return written + _DIM + varint(dim) if dim else written
-
-
-def _dim(column: ScoreColumn) -> int:
-    return int(column.values.shape[1]) if column.dtype.is_vector else 0
+    return field(at, written + _DIM + varint(dim) if dim else written)
 
 
 def row_bytes(table: Table, at: bytes) -> bytes:
     """One score message per row."""
     columns = list(table.columns.values())
-    if not any(table.errors) and all(
-        column.blank is None and not column.dtype.is_text for column in columns
-    ):
-        return _equal_rows(columns, len(table.errors), at)
-    return _unequal_rows(columns, table.errors, at)
+    if any(table.errors):
+        return _unequal_rows(columns, table.errors, at)
+    for column in columns:
+        if column.blank is not None or column.dtype.is_text:
+            return _unequal_rows(columns, table.errors, at)
+    return _equal_rows(columns, len(table.errors), at)
 
 
 def _equal_rows(columns: list[ScoreColumn], rows: int, at: bytes) -> bytes:
-    values = [_as_bytes(column, rows) for column in columns]
-    pieces = [_VALUE + varint(each.shape[1]) + bytes(each.shape[1]) for each in values]
-    body = b"".join(pieces)
-    pattern = at + varint(len(body)) + body
-    out = np.empty((rows, len(pattern)), np.uint8)
-    out[:] = np.frombuffer(pattern, np.uint8)
-    end = len(pattern) - len(body)
-    for piece, each in zip(pieces, values, strict=True):
-        end += len(piece)
-        out[:, end - each.shape[1] : end] = each
-    return out.tobytes()
+    pattern, form = row_form(tuple([_kind(column) for column in columns]), at)
+    return bytes(filled(pattern, form, [column.values for column in columns], rows))
 
 
-def _as_bytes(column: ScoreColumn, rows: int) -> Array:
-    """[rows, bytes of a value]."""
+def _kind(column: ScoreColumn) -> Kind:
     values = column.values
     if values.dtype != column.dtype.numpy:
         raise EngineFault(f"{column.name!r} holds {values.dtype}, not {column.dtype.name}")
-    width = values.dtype.itemsize * (values.shape[1] if values.ndim == 2 else 1)
-    return np.frombuffer(values.tobytes(), np.uint8).reshape(rows, width)
+    return values.dtype, values.shape[1:]
 
 
 def _unequal_rows(columns: list[ScoreColumn], errors: Sequence[str], at: bytes) -> bytes:
@@ -105,16 +97,18 @@ def utf8(text: str) -> bytes:
 def failure_of(*tables: Table | None) -> str:
     """Why nothing could be scored: each row of each table has an error and lacks a value.
     Empty when any row came through."""
+    for table in tables:
+        if table is not None and table.columns and not all(table.errors):
+            return ""
     answered = [table for table in tables if table is not None and table.columns]
-    if not answered or not all(_all_failed(table) for table in answered):
+    if not answered or not all(_lacks_values(table) for table in answered):
         return ""
     causes = list(dict.fromkeys(error for table in answered for error in table.errors))
     more = f"; and {len(causes) - _KINDS_SHOWN} more" if len(causes) > _KINDS_SHOWN else ""
     return short("; ".join(causes[:_KINDS_SHOWN]) + more)
 
 
-def _all_failed(table: Table) -> bool:
-    if not all(table.errors):
-        return False
+def _lacks_values(table: Table) -> bool:
+    """Whether every row lacks a value."""
     masks = [column.blank for column in table.columns.values() if column.blank is not None]
     return bool(masks) and bool(np.logical_or.reduce(masks).all())

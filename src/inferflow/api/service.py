@@ -9,24 +9,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 import grpc
 
+from inferflow.api.beside import (
+    Headers,
+    asks_to_explain,
+    caller_of,
+    hints,
+    read_headers,
+    request_id,
+    trailing,
+)
+from inferflow.api.heavy import HeavyWork
+from inferflow.api.insight import WhyNot, peer_host
 from inferflow.api.legacy import RETRIEVE_MODEL_SCORE
+from inferflow.api.places import on_the_wire
 from inferflow.api.predict import PAIR_WISE, POINT_WISE, SLATE_WISE
 from inferflow.api.rpc import Caller, PlanSide, Rpc
-from inferflow.api.status import status_of, text_of
+from inferflow.api.status import short, status_of, text_of
 from inferflow.components.routing import pick_arm
 from inferflow.engine.limits import Limits
-from inferflow.engine.observer import Observer, Observers
+from inferflow.engine.observer import Observer, guarded
+from inferflow.engine.recording import Recording
 from inferflow.engine.request import ScoreRequest
 from inferflow.engine.scorer import Scorer
 from inferflow.errors import (
@@ -35,11 +46,13 @@ from inferflow.errors import (
     InferflowError,
     InvalidRequest,
     NotFound,
-    Overloaded,
 )
 from inferflow.plan.book import LiveSplit
-from inferflow.rpc.admission import Admission
-from inferflow.rpc.headers import ARM, CONFIG_VERSION, PUSHBACK, RETRY_AFTER, USER_ID
+from inferflow.rpc.admission import Admission, Patience
+from inferflow.rpc.headers import EXPLAIN, RECORDING
+from inferflow.rpc.turns import Announcing, Turns
+from inferflow.scores import Scores
+from inferflow.telemetry.calls import Call, begin_call
 
 T = TypeVar("T")
 
@@ -50,6 +63,9 @@ SERVICES = ("Inferflow", "Predict")
 
 Handle = Callable[[bytes, Any], Awaitable[bytes]]
 
+_LONGEST = 200
+"""Characters of a caller's own words that are kept or logged."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallPolicy:
@@ -58,10 +74,19 @@ class CallPolicy:
     default_deadline_ms: float = 1_000
     """For callers that name none."""
     max_deadline_ms: float = 10_000
+    max_wait_ms: float = 250
+    """Calls that would wait longer for their turn are refused."""
     heavy_bytes: int = 32 * 1024
     """Requests from this size on are read in a thread."""
     heavy_rows: int = 1_000
     """Requests from so many targets, pairs and slates on are scored in a thread."""
+
+
+class Recorder(Protocol):
+    """Keeps what happened in calls that asked for it."""
+
+    def keep(self, call: Call, recording: Recording, scores: Scores | None, failure: str) -> str:
+        """The id under which it can be fetched."""
 
 
 class ScoringService:
@@ -75,44 +100,62 @@ class ScoringService:
         admission: Admission,
         policy: CallPolicy | None = None,
         observer: Observer | None = None,
+        recorder: Recorder | None = None,
+        why_not: WhyNot = lambda _: "",
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ) -> None:
         self._find = find
         self._limits = limits
         self._admission = admission
         self._policy = policy or CallPolicy()
-        self._observer = None if observer is None else Observers(observer)
+        self._observer = None if observer is None else guarded(observer)
+        self._recorder = recorder
+        self._why_not = why_not
         self._today = today
+        self._turns = Turns(Patience(self._policy.max_wait_ms / 1000))
+        self._heavy = HeavyWork(Patience(self._policy.max_wait_ms / 1000))
         self._sides: WeakKeyDictionary[Scorer, PlanSide] = WeakKeyDictionary()
-        self._threads = ThreadPoolExecutor(os.cpu_count(), "inferflow-heavy")
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """To be registered with a server. They see raw bytes: what does not parse is our answer."""
         return [
-            grpc.method_handlers_generic_handler(
-                service,
-                {
-                    rpc.method: grpc.unary_unary_rpc_method_handler(self._handler(rpc))
-                    for rpc in RPCS
-                    if rpc.service == service
-                },
+            Announcing(
+                self._turns,
+                grpc.method_handlers_generic_handler(
+                    service,
+                    {
+                        rpc.method: grpc.unary_unary_rpc_method_handler(self._handler(rpc))
+                        for rpc in RPCS
+                        if rpc.service == service
+                    },
+                ),
             )
             for service in SERVICES
         ]
 
+    async def let_all_in(self) -> None:
+        """To be called right before the server stops taking calls; see `Turns.hold`."""
+        await self._turns.hold()
+
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._heavy.close()
 
     def _handler(self, rpc: Rpc) -> Handle:
         async def handle(body: bytes, context: Any) -> bytes:
             began = time.perf_counter()
+            headers = read_headers(context.invocation_metadata())
+            call = Call(request_id(headers), rpc.path)
+            begin_call(call)
             failed: InferflowError
             try:
                 with self._admission.admitted():
-                    answer = await self._answered(rpc, body, context)
+                    deadline = self._deadline(context)
+                    await self._turns.take(deadline - time.monotonic())
+                    answer = await self._answered(rpc, body, context, deadline, headers, call)
             except InferflowError as refused:
-                failed = refused
-            except asyncio.CancelledError:
+                failed = on_the_wire(refused)
+            except asyncio.CancelledError as cancelled:
+                call.error = type(cancelled).__name__
                 self._tell(rpc, grpc.StatusCode.CANCELLED, began)
                 raise
             except Exception as unexpected:  # the boundary of a call: the process lives on
@@ -122,56 +165,119 @@ class ScoringService:
                 self._tell(rpc, grpc.StatusCode.OK, began)
                 return answer
             code = status_of(failed).grpc
+            call.error = type(failed).__name__
             self._tell(rpc, code, began)
-            await context.abort(code, text_of(failed), _hints(failed))
+            await context.abort(code, text_of(failed), (*trailing(call), *hints(failed)))
             raise failed  # not reached: abort raises
 
         return handle
 
     def _tell(self, rpc: Rpc, code: grpc.StatusCode, began: float) -> None:
         if self._observer is not None:
-            self._observer.call_ended(rpc.path, code.value[0], time.perf_counter() - began)
+            number = 0 if code is grpc.StatusCode.OK else code.value[0]  # an enum's value is slow
+            self._observer.call_ended(rpc.path, number, time.perf_counter() - began)
 
-    async def _answered(self, rpc: Rpc, body: bytes, context: Any) -> bytes:
-        deadline = self._deadline(context)
-        caller = self._caller(context)
+    async def _answered(
+        self,
+        rpc: Rpc,
+        body: bytes,
+        context: Any,
+        deadline: float,
+        headers: Headers,
+        call: Call,
+    ) -> bytes:
+        began = time.perf_counter()
+        left_s = _left_ms(deadline) / 1000
+        caller = caller_of(headers, self._today)
         if len(body) < self._policy.heavy_bytes:
-            scorer, arm, request = self._read(rpc, body, caller)
+            scorer, request = self._read(rpc, body, caller, call)
         else:
-            scorer, arm, request = await self._in_thread(lambda: self._read(rpc, body, caller))
-        facts = ((CONFIG_VERSION, scorer.plan.digest),)
-        context.set_trailing_metadata((*facts, (ARM, arm)) if arm else facts)
-        if arm and self._observer is not None:
-            self._observer.arm_chosen(request.config_id, arm)
+            self._heavy.check(left_s)
+            scorer, request = await self._heavy.run(lambda: self._read(rpc, body, caller, call))
+        if asks_to_explain(headers):
+            why = self._why_not_recorded(context)
+            if not why:
+                return await self._recorded(rpc, scorer, request, deadline, call, context)
+            call.told = ((EXPLAIN, why),)
+        context.set_trailing_metadata(trailing(call))
         if not self._is_heavy(request):
             request.deadline_ms = _left_ms(deadline)
-            return rpc.answer(await scorer.score(request))
+            answer = rpc.answer(await scorer.score(request))
+            if scorer.is_local:
+                self._turns.worked(time.perf_counter() - began)
+            return answer
         if scorer.is_local:
-            return await self._in_thread(lambda: _scored(rpc, scorer, request, deadline))
+            self._heavy.check(left_s)
+            return await self._heavy.run(lambda: _scored(rpc, scorer, request, deadline))
         request.deadline_ms = _left_ms(deadline)
         scores = await scorer.score(request)
-        return await self._in_thread(lambda: rpc.answer(scores))
+        return await self._heavy.run(lambda: rpc.answer(scores))
 
-    def _read(self, rpc: Rpc, body: bytes, caller: Caller) -> tuple[Scorer, str, ScoreRequest]:
-        """What answers, the arm it is of a split (or nothing), and the request."""
+    def _why_not_recorded(self, context: Any) -> str:
+        if self._recorder is None:
+            return "this server keeps no recordings"
+        return self._why_not(peer_host(context.peer()))
+
+    async def _recorded(
+        self,
+        rpc: Rpc,
+        scorer: Scorer,
+        request: ScoreRequest,
+        deadline: float,
+        call: Call,
+        context: Any,
+    ) -> bytes:
+        """The answer as ever; what happened on the way is kept, also when there is none."""
+        assert self._recorder is not None
+        request.deadline_ms = _left_ms(deadline)
+        recording = scorer.new_recording()
+        recording.arm = call.arm
+        call.is_kept = True
+        scores, failure = None, ""
+        try:
+            if scorer.is_local and self._is_heavy(request):
+                scores = await self._heavy.run(lambda: scorer.score_now(request, recording))
+            else:
+                scores = await scorer.score(request, recording)
+            return rpc.answer(scores)
+        except BaseException as failed:
+            failure = short(str(failed)) or type(failed).__name__
+            raise
+        finally:
+            kept = self._recorder.keep(call, recording, scores, failure)
+            call.told = ((RECORDING, kept),)
+            context.set_trailing_metadata(trailing(call))
+
+    def _read(
+        self, rpc: Rpc, body: bytes, caller: Caller, call: Call
+    ) -> tuple[Scorer, ScoreRequest]:
+        """What answers, and the request. What is learnt on the way is noted of the call."""
         message = rpc.parse(body)
         config_id = message.model_config_id
+        call.config_id = config_id[:_LONGEST]
+        call.tracking_id = message.tracking_id[:_LONGEST]
         if not config_id:
             raise InvalidRequest("model_config_id", "is empty")
+        if len(config_id) > self._limits.id_bytes:
+            raise NotFound("model config", config_id[:100])
         try:
             found = self._find(config_id)
         except NotFound as absent:
             # What else there is may be none of the caller's business.
             raise NotFound(absent.kind, config_id[:100]) from None
         if not isinstance(found, LiveSplit):
-            return found, "", rpc.request(message, self._side(found), caller)
+            call.plan = found.plan
+            return found, rpc.request(message, self._side(found), caller)
         # Who asks is known only once the request is read, and how it is read depends a little on
         # the plan; so it is read for the first arm, and again if another one is chosen.
         request = rpc.request(message, self._side(found.arms[0]), caller)
-        scorer, arm = pick_arm(found, request)
+        scorer, call.arm = pick_arm(found, request)
+        call.plan = scorer.plan
         if scorer is not found.arms[0]:
             request = rpc.request(message, self._side(scorer), caller)
-        return scorer, arm, request
+        if self._observer is not None:
+            self._observer.arm_chosen(config_id, call.arm)
+        return scorer, request
 
     def _side(self, scorer: Scorer) -> PlanSide:
         side = self._sides.get(scorer)
@@ -186,20 +292,10 @@ class ScoringService:
         asked_ms = policy.default_deadline_ms if left_s is None else left_s * 1000
         return time.monotonic() + min(asked_ms, policy.max_deadline_ms) / 1000
 
-    def _caller(self, context: Any) -> Caller:
-        headers: dict[str, tuple[str, ...]] = {}
-        for key, value in context.invocation_metadata() or ():
-            if key in (USER_ID, "app-version-code") and value:
-                headers[key] = (*headers.get(key, ()), str(value))
-        return Caller(self._today(), headers.get(USER_ID, ()), headers.get("app-version-code", ()))
-
     def _is_heavy(self, request: ScoreRequest) -> bool:
         rows = sum(map(len, request.entities.values()))
         groups = request.pairs or request.slates or ()
         return rows + len(groups) >= self._policy.heavy_rows
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
 def _scored(rpc: Rpc, scorer: Scorer, request: ScoreRequest, deadline: float) -> bytes:
@@ -213,10 +309,3 @@ def _left_ms(deadline: float) -> float:
     if left <= 0:
         raise DeadlinePassed("waiting for its turn", 0)
     return left
-
-
-def _hints(error: InferflowError) -> Iterable[tuple[str, str]]:
-    if isinstance(error, Overloaded):
-        wait = str(error.retry_after_ms)
-        return ((RETRY_AFTER, wait), (PUSHBACK, wait))
-    return ()

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from grpc import StatusCode
 
-from inferflow.errors import Fault, InferflowError, PlanRejected
+from inferflow.errors import (
+    Fault,
+    InferflowError,
+    ModelUnavailable,
+    PermissionDenied,
+    PlanRejected,
+    RegistryConflict,
+    StoreUnreachable,
+    Unauthenticated,
+)
 
 LONGEST = 2000
 """Characters of an error's text that are sent: it travels in a header, which is limited."""
@@ -30,10 +39,19 @@ CONFIG_REJECTED = Status(StatusCode.FAILED_PRECONDITION, 409)
 """The request may be fine; the config it names is not."""
 
 
+BY_KIND: dict[type[InferflowError], Status] = {
+    PlanRejected: CONFIG_REJECTED,
+    Unauthenticated: Status(StatusCode.UNAUTHENTICATED, 401),
+    PermissionDenied: Status(StatusCode.PERMISSION_DENIED, 403),
+    RegistryConflict: Status(StatusCode.FAILED_PRECONDITION, 409),
+    ModelUnavailable: Status(StatusCode.UNAVAILABLE, 503),
+    StoreUnreachable: Status(StatusCode.UNAVAILABLE, 503),
+}
+"""Errors that callers must tell from others of the same fault."""
+
+
 def status_of(error: InferflowError) -> Status:
-    if isinstance(error, PlanRejected):
-        return CONFIG_REJECTED
-    return BY_FAULT[error.fault]
+    return BY_KIND.get(type(error)) or BY_FAULT[error.fault]
 
 
 def text_of(error: InferflowError) -> str:

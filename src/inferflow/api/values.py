@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from inferflow.dtypes import Array, DType, decode, dtype_by_code, parse_text
+from inferflow.dtypes import STRING, Array, DType, decode, dtype_by_code, parse_text
+from inferflow.engine.limits import Limits
 from inferflow.errors import CastFailed, InvalidInput, InvalidRequest
 
 Encoding = Literal["typed", "text", "auto"]
@@ -31,12 +32,31 @@ class Declared:
     """None when the caller did not say, so it is text."""
     dim: int
 
+    @property
+    def is_plain_text(self) -> bool:
+        return self.dtype is None or self.dtype is STRING
 
-def declared(entry: Any, field: str) -> Declared:
-    """Read a FeatureSchema or ContextFeature. `field` is its place in the request."""
-    name, code, dim = entry.name, entry.data_type, entry.vector_dim
-    if not name:
-        raise InvalidRequest(field, "has no name")
+
+_KNOWN: dict[tuple[str, int, int], Declared] = {}
+"""Entries met before, so that they need not be checked again."""
+_MOST_KNOWN = 4096
+_LONGEST_KNOWN = 64
+"""Characters of a name that is kept: what callers send must not fill the memory."""
+
+
+def declared(entry: Any, field: str, position: int, limits: Limits) -> Declared:
+    """Read a FeatureSchema or ContextFeature, the one at this position of a field."""
+    key = (entry.name, entry.data_type, entry.vector_dim)
+    found = _KNOWN.get(key)
+    if found is None:
+        found = _declared(*key, f"{field}[{position}]", limits)
+        if len(_KNOWN) < _MOST_KNOWN and len(found.name) <= _LONGEST_KNOWN:
+            _KNOWN[key] = found
+    return found
+
+
+def _declared(name: str, code: int, dim: int, field: str, limits: Limits) -> Declared:
+    check_name(name, field, limits)
     try:
         dtype = dtype_by_code(code) if code else None
     except InvalidInput as unknown:
@@ -47,10 +67,22 @@ def declared(entry: Any, field: str) -> Declared:
     return Declared(name, dtype, dim)
 
 
-def declared_schema(entries: Any, field: str) -> list[Declared]:
-    """Every entry of a schema; no two of one name."""
-    schema = [declared(entry, f"{field}[{i}]") for i, entry in enumerate(entries)]
-    refuse_twice([entry.name for entry in schema], field)
+def check_name(name: str, field: str, limits: Limits) -> None:
+    """Names are remembered, so they are not longer than ids may be."""
+    if not name:
+        raise InvalidRequest(field, "has no name")
+    if len(name) * 4 > limits.id_bytes:
+        limits.check("id_bytes", len(name.encode()), f"{field}.name")
+
+
+def declared_schema(entries: Any, field: str, limits: Limits) -> list[Declared]:
+    """Every entry of a schema, not too many of them, no two of one name."""
+    if not entries:
+        return []
+    limits.check("features", len(entries), field)
+    schema = [declared(entry, field, position, limits) for position, entry in enumerate(entries)]
+    if len(schema) > 1:
+        refuse_twice([entry.name for entry in schema], field)
     return schema
 
 
@@ -77,7 +109,8 @@ def read_column(parts: Parts, entry: Declared, encoding: Encoding, rows_field: s
 def read_value(part: bytes, entry: Declared, encoding: Encoding, field: str) -> Any:
     """A single value: a scalar, or the array of a vector."""
     try:
-        return _read([part], entry, encoding)[0]
+        # Most context values are text, which needs no array to be read.
+        return _text(part, 0) if entry.is_plain_text else _read([part], entry, encoding)[0]
     except CastFailed as failed:
         raise InvalidRequest(f"{field}.{entry.name}", failed.what) from None
 
@@ -88,7 +121,7 @@ def _place(rows_field: str, row: int | None, name: str) -> str:
 
 def _read(parts: Parts, entry: Declared, encoding: Encoding) -> Array:
     dtype = entry.dtype
-    if dtype is None or (dtype.is_text and not dtype.is_vector) or encoding == "text":
+    if dtype is None or entry.is_plain_text or encoding == "text":
         return _texts(_listed(parts))
     if encoding == "auto":
         texts = _readable_texts(_listed(parts), dtype, entry.dim)
@@ -119,20 +152,15 @@ def _listed(parts: Parts) -> Sequence[bytes]:
 
 def _texts(parts: Sequence[bytes]) -> Array:
     out = np.empty(len(parts), object)
-    try:
-        out[:] = [part.decode() for part in parts]
-    except UnicodeDecodeError:
-        row = next(i for i, part in enumerate(parts) if not _is_utf8(part))
-        raise CastFailed("is not UTF-8 text", position=row) from None
+    out[:] = [_text(part, row) for row, part in enumerate(parts)]
     return out
 
 
-def _is_utf8(part: bytes) -> bool:
+def _text(part: bytes, row: int) -> str:
     try:
-        part.decode()
+        return part.decode()
     except UnicodeDecodeError:
-        return False
-    return True
+        raise CastFailed("is not UTF-8 text", position=row) from None
 
 
 def _readable_texts(parts: Sequence[bytes], dtype: DType, dim: int) -> Array | None:

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from typing import Protocol
 
+from inferflow.app.settings import Settings
 from inferflow.compute import ExpressionBook
+from inferflow.engine.ports import ModelRunner
 from inferflow.featurestore.schema import FeatureSchema
-from inferflow.plan.catalog import Endpoint, EntityInfo, ExpressionInfo, ModelSignature
-from inferflow.serving.runtime import EmbeddedModels
+from inferflow.plan.catalog import (
+    Endpoint,
+    EntityInfo,
+    ExpressionInfo,
+    ModelSignature,
+    RemotePolicy,
+    UnknownExpression,
+    UnknownSignature,
+)
+
+
+class CatalogModels(ModelRunner, Protocol):
+    """Models that can be run, and asked what they take."""
+
+    def signature(self, endpoint: Endpoint) -> ModelSignature | UnknownSignature | None: ...
+
+    def learn(self, endpoint: Endpoint, told: bytes) -> ModelSignature | UnknownSignature: ...
+
+    def model_names(self) -> Collection[str]: ...
 
 
 class ProjectCatalog:
-    """Implements `plan.catalog.Catalog` over what is in this process."""
+    """Implements `plan.catalog.Catalog` over a project's files, and the models they name."""
 
     def __init__(
         self,
         schema: FeatureSchema,
-        models: EmbeddedModels,
+        models: CatalogModels,
         expressions: ExpressionBook,
-        endpoints: Mapping[str, str],
+        settings: Settings,
     ) -> None:
         self._schema = schema
         self._models = models
         self._expressions = expressions
-        self._endpoints = endpoints
+        self._endpoints = settings.endpoints
+        self._compute_service = settings.numerix.address
+        self.remote = RemotePolicy(settings.endpoint_allow, settings.predator.port)
+        self.asked: set[Endpoint] = set()
+        """Models on other hosts that somebody asked about."""
 
     def entity(self, label: str) -> EntityInfo | None:
         return self._schema.entities.get(label)
@@ -34,19 +58,21 @@ class ProjectCatalog:
     def resolve_endpoint(self, text: str) -> str:
         return self._endpoints.get(text, text)
 
-    def signature(self, endpoint: Endpoint) -> ModelSignature | None:
+    def signature(self, endpoint: Endpoint) -> ModelSignature | UnknownSignature | None:
+        if not endpoint.is_local:
+            self.asked.add(endpoint)
         return self._models.signature(endpoint)
 
     def model_names(self) -> Collection[str]:
         return self._models.model_names()
 
-    def expression(self, compute_id: str) -> ExpressionInfo | None:
+    def expression(self, compute_id: str) -> ExpressionInfo | UnknownExpression | None:
         found = self._expressions.get(compute_id)
         if found is None:
-            return None
-        return ExpressionInfo(
-            found.variables, found.cross_row, frozenset(found.numeric_variables), found.digest
-        )
+            return UnknownExpression(self._compute_service) if self._compute_service else None
+        # A service takes numbers only, also where an expression would take text or vectors.
+        numeric = found.variables if self._compute_service else found.numeric_variables
+        return ExpressionInfo(found.variables, found.cross_row, frozenset(numeric), found.digest)
 
     def compute_ids(self) -> Collection[str]:
         return self._expressions.ids

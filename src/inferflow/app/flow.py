@@ -6,6 +6,9 @@ flow.score("ranker", user="7", product=["1", "2", "3"])
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from inferflow.app.explain import Explanation, explain_plan, explain_recording
 from inferflow.app.project import Finding
+from inferflow.app.settings_report import odd_variables
 from inferflow.app.wiring import Embedded, open_embedded
+from inferflow.client.background import SHARED
 from inferflow.components.routing import pick
 from inferflow.engine.asking import Asking
 from inferflow.engine.recording import Recording
@@ -41,7 +46,10 @@ def open_flow(
 
     With `watch`, changes of the folder are taken up while it is open, each when it is good; a
     config that is no good keeps its last good version, also the one of an earlier run.
+    Variables that look like settings and are none are warned of.
     """
+    for odd in odd_variables(os.environ):
+        warnings.warn(str(odd).removeprefix("note: "), stacklevel=2)
     if not watch:
         return Flow(open_embedded(Path(directory), settings))
     from inferflow.app.watching import Watcher, open_reloading
@@ -69,6 +77,8 @@ class Flow(Asking[Scores]):
         self._reloader = reloader
         self._watcher = watcher
         self._is_closed = False
+        self._turn = threading.Lock()
+        self._holds_loop = False
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -93,15 +103,24 @@ class Flow(Asking[Scores]):
         return self._embedded.store
 
     def validate(self) -> list[Finding]:
-        """Everything worth saying about the project's files; errors and notes."""
-        return list(self._embedded.findings)
+        """Everything worth saying about the project: what was found when it was opened or
+        reloaded, and what its files say now; errors and notes."""
+        from inferflow.app.checking import check_project
+
+        known = list(self._embedded.findings)
+        found = check_project(self._embedded.project.root)
+        return known + [finding for finding in found if finding not in known]
 
     def answer(self, request: ScoreRequest | Mapping[str, Any]) -> Scores:
         """Score a request, as an object or in its JSON form."""
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
+        if request.explain:
+            scores, recording = self.record(request)
+            scores.recorder = partial(explain_recording, recording, scores)
+            return scores
         scorer, arm = self._picked(request)
-        scores = _named(scorer.score_now(request), request, arm)
+        scores = _named(self._scored(scorer, request), request, arm)
         scores.recorder = partial(self._explained, request)
         return scores
 
@@ -112,7 +131,7 @@ class Flow(Asking[Scores]):
         scorer, arm = self._picked(request)
         recording = scorer.new_recording()
         recording.arm = arm
-        return _named(scorer.score_now(request, recording), request, arm), recording
+        return _named(self._scored(scorer, request, recording), request, arm), recording
 
     def explain(
         self, config_id: str, request: ScoreRequest | Mapping[str, Any] | None = None
@@ -130,7 +149,7 @@ class Flow(Asking[Scores]):
         recording = scorer.new_recording()
         recording.arm = arm
         try:
-            scores = _named(scorer.score_now(request, recording), request, arm)
+            scores = _named(self._scored(scorer, request, recording), request, arm)
         except (StepFailed, DeadlinePassed) as failed:
             return explain_recording(recording, failure=str(failed))
         return explain_recording(recording, scores)
@@ -140,11 +159,27 @@ class Flow(Asking[Scores]):
             raise InvalidInput("the project is closed; open it again to score")
         return pick(self._embedded.book, request)
 
+    def _scored(
+        self, scorer: Scorer, request: ScoreRequest, recording: Recording | None = None
+    ) -> Scores:
+        """On this thread when nothing waits; else on the loop that has the connections."""
+        if scorer.is_local:
+            return scorer.score_now(request, recording)
+        with self._turn:
+            if not self._holds_loop:
+                SHARED.hold()
+                self._holds_loop = True
+        return SHARED.run(scorer.score(request, recording))
+
     def close(self) -> None:
         self._is_closed = True
         if self._watcher is not None:
             self._watcher.close()
         self._embedded.close()
+        with self._turn:
+            if self._holds_loop:
+                self._holds_loop = False
+                SHARED.release()
 
     def __enter__(self) -> Flow:
         return self

@@ -9,25 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from inferflow.app.catalog import ProjectCatalog
 from inferflow.app.livebook import Book
-from inferflow.app.project import (
-    NO_SCHEMA,
-    SCHEMA_FILE,
-    Project,
-    expressions_of,
-    schema_of,
-)
+from inferflow.app.project import NO_SCHEMA, SCHEMA_FILE, Project, schema_of
+from inferflow.app.remaking import Remaker
 from inferflow.app.wiring import Embedded
-from inferflow.components.assemble import assemble
-from inferflow.compute import ExpressionBook
 from inferflow.configstore import Served, ServedStore
-from inferflow.configstore.folder import documents_of
 from inferflow.engine.scorer import Scorer
-from inferflow.errors import InferflowError, PlanRejected
-from inferflow.featurestore.schema import FeatureSchema
+from inferflow.errors import InferflowError
 from inferflow.plan.book import LiveSplit, PlanBook
-from inferflow.plan.compiler import Compiled, compile_config
+from inferflow.plan.compiler import Compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +54,7 @@ class LastGood:
         self, failed: Mapping[str, Compiled], embedded: Embedded
     ) -> tuple[Book, dict[str, str]]:
         """Scorers for configs that have none, and why where that is not possible either."""
+        remaker = Remaker(self.store.texts, embedded)
         live: dict[str, Scorer] = {}
         splits: dict[str, LiveSplit[Scorer]] = {}
         wrong: dict[str, str] = {}
@@ -72,7 +63,7 @@ class LastGood:
             if served is None or config_id in embedded.book.ids:
                 continue
             try:
-                made = self._made(config_id, served, embedded)
+                made = remaker.make(config_id, served)
             except InferflowError as refused:
                 wrong[config_id] = str(refused)
                 continue
@@ -81,34 +72,3 @@ class LastGood:
             else:
                 splits[config_id] = made
         return PlanBook(live, {}, splits), wrong
-
-    def _made(
-        self, config_id: str, served: Served, embedded: Embedded
-    ) -> Scorer | LiveSplit[Scorer]:
-        text = self.store.texts.get(served.text)
-        found = {
-            each.id: each.content
-            for each in documents_of(text, served.format, stem=config_id, file=served.file)
-        }
-        schema, expressions = self._schema(served.schema), self._expressions(served.expressions)
-        catalog = ProjectCatalog(schema, embedded.models, expressions, embedded.settings.endpoints)
-        compiled = compile_config(config_id, found.get(config_id), catalog)
-        if compiled.split is not None:
-            return LiveSplit(compiled.split, ())
-        if compiled.plan is None:
-            raise PlanRejected(config_id, compiled.errors)
-        store = embedded.store.with_schema(schema)
-        components = assemble(compiled.plan, embedded.ports(store, expressions))
-        return Scorer(
-            compiled.plan,
-            components,
-            limits=embedded.settings.limits,
-            observer=embedded.observer,
-        )
-
-    def _schema(self, name: str) -> FeatureSchema:
-        return schema_of(self.store.texts.get(name), []) or NO_SCHEMA if name else NO_SCHEMA
-
-    def _expressions(self, name: str) -> ExpressionBook:
-        text = self.store.texts.get(name) if name else None
-        return expressions_of(text, []) or ExpressionBook({})

@@ -55,12 +55,12 @@ def open_book(
             continue
         old = last.splits.get(config_id)
         if result.split is not None and not result.errors:
-            found = _split(result.split, live, old)
+            found = live_split(result.split, live, old)
             if isinstance(found, LiveSplit):
                 splits[config_id] = found
                 continue
             status[config_id] = _with(result, found)
-        kept = None if old is None else _split(old.split, live, old)
+        kept = None if old is None else live_split(old.split, live, old)
         if isinstance(kept, LiveSplit):
             splits[config_id] = kept
         elif config_id in last.live:
@@ -68,10 +68,10 @@ def open_book(
     return PlanBook(live, status, splits)
 
 
-def _split(
+def live_split(
     split: Split, live: Mapping[str, Scorer], old: LiveSplit[Scorer] | None
 ) -> LiveSplit[Scorer] | Problem:
-    """A split over what serves its arms now, or served them last."""
+    """A split over what serves its arms now, or served them last; or why there is none."""
     before = {} if old is None else dict(zip(old.split.arms, old.arms, strict=False))
     arms: list[Scorer] = []
     for arm in split.arms:

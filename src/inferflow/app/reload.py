@@ -19,6 +19,7 @@ from inferflow.app.catalog import ProjectCatalog
 from inferflow.app.lastgood import LastGood
 from inferflow.app.livebook import Book, open_book
 from inferflow.app.project import Finding, Project, WrittenConfig
+from inferflow.app.project_models import remote_endpoints
 from inferflow.app.reload_status import ConfigStatus, Reload, last_good_remarks, status_of
 from inferflow.app.sources import Sources, look
 from inferflow.app.wiring import Embedded, check_arms, findings_of
@@ -26,6 +27,7 @@ from inferflow.app.world import World, first_world, next_world
 from inferflow.configstore import ConfigStore, Document, Served, ServedStore
 from inferflow.errors import ConfigStoreBusy
 from inferflow.plan.book import PlanBook
+from inferflow.plan.catalog import Endpoint
 from inferflow.plan.compiler import Compiled, compile_config
 from inferflow.plan.problems import Problem
 
@@ -39,6 +41,8 @@ class _Look:
     sources: Sources
     world: World
     compiled: Mapping[str, Compiled]
+    asked: Mapping[str, frozenset[Endpoint]]
+    """Per config, the models on other hosts that it was checked against."""
 
 
 class Reloader:
@@ -57,7 +61,7 @@ class Reloader:
         self._configs = configs
         self._now = now
         self._tell = tell
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()  # a listener may ask what serves
         self._served_store = served
         self._served: Mapping[str, Served] = served.read()
         self._last: _Look | None = None
@@ -67,14 +71,21 @@ class Reloader:
         """Every config by id, as of the last look."""
         return self._status
 
+    def show(self, see: Callable[[Mapping[str, Served], Book], None]) -> None:
+        """Let `see` have what serves, and the records of it, while neither can change."""
+        with self._turn:
+            book = self._embedded.book
+            see({each: self._served[each] for each in book.ids if each in self._served}, book)
+
     def check_now(self) -> Reload:
         """Look, and take up what is good. Quiet when nothing changed since the last look.
 
         Raises ConfigStoreFailed when versions cannot be recorded; what serves then stays.
         """
+        remote = self._embedded.models.recheck(self._endpoints())
         with self._turn:
             for _ in range(_ATTEMPTS):
-                sources = look(self._embedded.project.root, self._configs)
+                sources = look(self._embedded.project.root, self._configs, remote)
                 if self._last is not None and sources == self._last.sources:
                     return Reload(findings=tuple(self._embedded.findings))
                 done = self._take_up(sources)
@@ -89,7 +100,7 @@ class Reloader:
         last_good = LastGood(self._served, self._served_store)
         before = first_world(embedded, last_good) if self._last is None else self._last.world
         world = next_world(before, sources, embedded, findings)
-        compiled = self._compile(sources, world)
+        compiled, asked = self._compile(sources, world)
         checked = {**check_arms(compiled), **self._unreadable(sources)}
         last, cannot = embedded.book, dict[str, str]()
         if self._last is None:
@@ -121,28 +132,37 @@ class Reloader:
             *last_good_remarks(book, served, cannot),
         ]
         embedded.book = book
-        self._last, self._served = _Look(sources, world, compiled), served
+        self._last, self._served = _Look(sources, world, compiled, asked), served
         files = _files(sources, served)
         self._status = tuple(
-            status_of(each, files.get(each, ""), book, served) for each in sorted(checked)
+            status_of(each, files.get(each, ""), book, served, self._configs.history(each))
+            for each in sorted(checked)
         )
         return Reload.between(old, book, embedded.findings)
 
     # --- compiling --------------------------------------------------------------------------
 
-    def _compile(self, sources: Sources, world: World) -> dict[str, Compiled]:
-        """Every config that can be read. What met the same world before is not compiled again."""
+    def _endpoints(self) -> set[Endpoint]:
+        """Models on other hosts that configs name, whether or not they could be used."""
+        if self._last is None:
+            return remote_endpoints(scorer.plan for scorer in self._embedded.book.live.values())
+        return set().union(*self._last.asked.values())
+
+    def _compile(
+        self, sources: Sources, world: World
+    ) -> tuple[dict[str, Compiled], dict[str, frozenset[Endpoint]]]:
+        """Every config that can be read, and which remote models it names. What met the same
+        world before is not compiled again."""
         embedded, last = self._embedded, self._last
         is_same_world = (
             last is not None
             and last.world.store is world.store
             and last.world.expressions is world.expressions
             and last.sources.models == sources.models
-        )
-        catalog = ProjectCatalog(
-            world.store.schema, embedded.models, world.expressions, embedded.settings.endpoints
+            and last.sources.remote == sources.remote
         )
         compiled: dict[str, Compiled] = {}
+        asked: dict[str, frozenset[Endpoint]] = {}
         for config_id, document in sources.configs.documents.items():
             if (
                 is_same_world
@@ -150,9 +170,14 @@ class Reloader:
                 and last.sources.configs.documents.get(config_id) == document
             ):
                 compiled[config_id] = last.compiled[config_id]
+                asked[config_id] = last.asked[config_id]
             else:
+                catalog = ProjectCatalog(
+                    world.store.schema, embedded.models, world.expressions, embedded.settings
+                )
                 compiled[config_id] = _compiled(document, catalog)
-        return compiled
+                asked[config_id] = frozenset(catalog.asked)
+        return compiled, asked
 
     def _unreadable(self, sources: Sources) -> dict[str, Compiled]:
         """Configs whose file cannot be read now. They are not gone: they are refused."""

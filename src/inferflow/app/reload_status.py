@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from inferflow.app.livebook import Book
 from inferflow.app.project import Finding
-from inferflow.configstore import Served
+from inferflow.configstore import Served, Version
 from inferflow.plan.problems import Problem
 
 State = Literal["serving", "last good", "refused"]
@@ -32,6 +32,9 @@ class ConfigStatus:
     """When it was taken up, in milliseconds since the epoch."""
     problems: tuple[Problem, ...] = ()
     """What is wrong with the config as it is written now, notes included."""
+    origin: str = ""
+    """How the version that serves came: a push, a rollback, or an edit of the folder."""
+    author: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,12 +68,19 @@ class Reload:
         )
 
 
-def status_of(config_id: str, file: str, book: Book, served: Mapping[str, Served]) -> ConfigStatus:
+def status_of(
+    config_id: str,
+    file: str,
+    book: Book,
+    served: Mapping[str, Served],
+    history: Sequence[Version],
+) -> ConfigStatus:
     tried = book.status[config_id]
     record = served.get(config_id)
     if config_id not in book.ids or record is None:
         return ConfigStatus(config_id, file, "refused", 0, "", "", 0, tried.problems)
     scorer = book.live.get(config_id)
+    came = {version.number: version for version in history}.get(record.version)
     return ConfigStatus(
         config_id,
         file,
@@ -80,6 +90,8 @@ def status_of(config_id: str, file: str, book: Book, served: Mapping[str, Served
         "" if scorer is None else scorer.plan.digest,
         record.accepted_ms,
         tried.problems,
+        "" if came is None else came.origin,
+        "" if came is None else came.author,
     )
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.app.loading import Progress
+from inferflow.app.recordings.pages import LocalPages
+from inferflow.app.recordings.records import Records, open_keeper
+from inferflow.app.reload import Reloader
 from inferflow.app.reload_status import Reload
-from inferflow.app.settings import read_settings
+from inferflow.app.settings import Settings, read_settings
 from inferflow.app.watching import Watcher, log_reload, open_reloading
 from inferflow.app.wiring import Embedded
 from inferflow.engine.observer import Observer
@@ -19,20 +22,36 @@ from inferflow.telemetry import Telemetry, open_logs, open_telemetry
 
 @dataclass(slots=True)
 class Role:
+    settings: Settings
     embedded: Embedded
     telemetry: Telemetry
+    reloader: Reloader
     on_reload: list[Callable[[Reload], None]]
     """Told after every look that led to something."""
+    records: Records
+    """Requests worth a second look."""
+
+
+_ONLY_CHECKING = {"model_idle_unload": 10_000.0}
+"""Who answers no calls has loaded models only to see what they take."""
 
 
 @contextmanager
 def open_role(
-    root: Path, overrides: Mapping[str, Any] | None = None, *, progress: Progress | None = None
+    root: Path,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    progress: Progress | None = None,
+    answers: bool = True,
 ) -> Iterator[Role]:
-    """A project at work, watched for changes, until the block is left."""
-    chosen = read_settings(root, overrides).telemetry.chosen()
+    """A project at work, watched for changes, until the block is left. Unless it `answers`,
+    calls are for other processes, and it only decides what they serve."""
+    settings = read_settings(root, overrides)
+    overrides = overrides if answers else {**(overrides or {}), **_ONLY_CHECKING}
+    chosen = settings.telemetry.chosen()
     logs = open_logs(chosen)
-    telemetry = open_telemetry(chosen)
+    keeper = open_keeper(settings.serve)
+    telemetry = open_telemetry(chosen, [keeper])
     told: list[Callable[[Reload], None]] = [log_reload]
 
     def tell(reload: Reload) -> None:
@@ -43,12 +62,15 @@ def open_role(
         embedded, reloader = open_reloading(
             root, overrides, progress=progress, observer=telemetry.observer, tell=tell
         )
-        telemetry.watch_cache(embedded.cache)
-        _count(Reload(changed=embedded.book.ids), embedded, telemetry.observer)
-        told.append(lambda reload: _count(reload, embedded, telemetry.observer))
+        if answers:
+            telemetry.watch_cache(embedded.cache)
+        count = _Counted(embedded, telemetry.observer)
+        count(Reload(changed=embedded.book.ids))
+        told.append(count)
         watcher = Watcher(root, reloader.check_now)
         try:
-            yield Role(embedded, telemetry, told)
+            pages = LocalPages(keeper, reloader.status, lambda: embedded.book)
+            yield Role(settings, embedded, telemetry, reloader, told, Records(keeper, pages))
         finally:
             watcher.close()
             embedded.close()
@@ -57,14 +79,27 @@ def open_role(
         logs.close()
 
 
-def _count(reload: Reload, embedded: Embedded, observer: Observer) -> None:
+class _Counted:
     """Reloads and refusals as metrics."""
-    for config_id in reload.changed:
-        scorer = embedded.book.live.get(config_id)
-        if scorer is not None:
-            observer.plan_live(config_id, scorer.plan.digest)
-    for config_id in reload.refused:
-        problems = [f for f in reload.findings if f.config_id == config_id and f.problem.is_error]
-        observer.plan_rejected(config_id, len(problems))
-    for config_id in reload.removed:
-        observer.plan_removed(config_id)
+
+    def __init__(self, embedded: Embedded, observer: Observer) -> None:
+        self._embedded = embedded
+        self._observer = observer
+        self._refused: frozenset[str] = frozenset()
+
+    def __call__(self, reload: Reload) -> None:
+        # One that was refused and is as it was before is no change, but it is accepted.
+        mended = self._refused.difference(reload.refused, reload.removed, reload.changed)
+        for config_id in (*reload.changed, *sorted(mended)):
+            scorer = self._embedded.book.live.get(config_id)
+            if scorer is not None:
+                self._observer.plan_live(config_id, scorer.plan.digest)
+        for config_id in reload.refused:
+            self._observer.plan_rejected(config_id, _errors(reload, config_id))
+        for config_id in reload.removed:
+            self._observer.plan_removed(config_id)
+        self._refused = frozenset(reload.refused)
+
+
+def _errors(reload: Reload, config_id: str) -> int:
+    return sum(f.config_id == config_id and f.problem.is_error for f in reload.findings)

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from inferflow.app.env_first import EnvFirst, named
-from inferflow.plan.schema import duration_ms
-
-Port = Annotated[int, Field(ge=0, le=65535)]
-Count = Annotated[int, Field(ge=1)]
-Milliseconds = Annotated[float, BeforeValidator(duration_ms), Field(ge=0)]
-"""A number of milliseconds, or text such as `200ms` or `5s`."""
+from inferflow.app.setting_values import Count, Mebibytes, Milliseconds, Port
 
 
 class ServeSettings(EnvFirst):
@@ -24,6 +19,9 @@ class ServeSettings(EnvFirst):
     """gRPC. 0 takes any free port."""
     http_port: Port = Field(8082, validation_alias=named("http_port"))
     """Health and metrics over HTTP. 0 takes any free port."""
+    processes: Count = Field(1, validation_alias=named("processes"))
+    """Processes that answer calls on the port, beside one that looks after them when there are
+    several. Limits and caches are per process."""
     reflection: bool | None = Field(None, validation_alias=named("reflection"))
     """gRPC server reflection; unset means only when bound to this machine."""
     default_deadline: Milliseconds = Field(1_000, gt=0, validation_alias=named("default_deadline"))
@@ -32,7 +30,9 @@ class ServeSettings(EnvFirst):
     """Longer ones are cut to this."""
     max_in_flight: Count = Field(512, validation_alias=named("max_in_flight"))
     """Calls under way at once; the surplus is told to come back."""
-    max_message_mb: Annotated[float, Field(gt=0, le=2047)] = Field(
+    max_wait: Milliseconds = Field(250, validation_alias=named("max_wait"))
+    """A call that would wait longer for its turn is told to come back."""
+    max_message_mb: Annotated[Mebibytes, Field(le=2047)] = Field(
         16, validation_alias=named("max_message_mb")
     )
     """Largest request."""
@@ -40,3 +40,10 @@ class ServeSettings(EnvFirst):
     """After saying it is leaving, before it stops taking calls."""
     drain_grace: Milliseconds = Field(30_000, validation_alias=named("drain_grace"))
     """For calls under way to finish."""
+    explain: Literal["loopback", "on", "off"] = Field("loopback", validation_alias=named("explain"))
+    """Who may have requests recorded, and see recordings: callers on this machine, all (`on`), or
+    nobody (`off`)."""
+    slow_request: Milliseconds = Field(0, validation_alias=named("slow_request"))
+    """The slowest requests of the last minutes are kept; none that took less than this."""
+    recordings_mb: Mebibytes = Field(64, validation_alias=named("recordings_mb"))
+    """Most memory that recorded requests may take, per process."""

@@ -10,14 +10,19 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from inferflow.api.http import METRICS, HttpServer, Reply, start_http
+from inferflow.api.http import METRICS, HttpServer, Reply, TreeRoute, start_http
+from inferflow.api.insight import WhyNot, insight
+from inferflow.api.operate import SERVICE as OPERATE
+from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
+from inferflow.app.recordings.records import Records
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
+from inferflow.app.worker_settings import WorkerSettings
 from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
 from inferflow.errors import InvalidInput
@@ -30,6 +35,9 @@ Metrics = Callable[[], bytes]
 Listeners = list[Callable[[Any], Any]]
 
 _STOPS = (signal.SIGTERM, signal.SIGINT)
+PRIVATE = "127.0.0.1"
+_FEWEST_PENDING = 128
+"""However few calls may be under way, so many can come at once and get an answer of ours."""
 _BACKSTOP = 4
 """gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 
@@ -58,27 +66,18 @@ class Serving:
         """Let health checks know; to be called whenever other configs came live."""
         await self.grpc.say_serving(not self.not_ready())
 
-    async def drain(self, hurry: asyncio.Event | None = None) -> None:
-        """End politely; at once when `hurry` is set meanwhile."""
+    async def drain(self, hurry: asyncio.Event | None = None, *, pause: bool = True) -> None:
+        """End politely; at once when `hurry` is set meanwhile. Without the pause in which others
+        notice when that is not wanted."""
         self._draining = True
-        hurry = hurry or asyncio.Event()
         settings = self.settings
-
-        async def pause(seconds: float) -> None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(hurry.wait(), seconds)
-
-        ending = asyncio.ensure_future(
-            self.grpc.drain(
-                pause_s=settings.drain_pause / 1000, grace_s=settings.drain_grace / 1000, wait=pause
-            )
+        await end_politely(
+            self.grpc,
+            hurry or asyncio.Event(),
+            pause_s=settings.drain_pause / 1000 if pause else 0,
+            grace_s=settings.drain_grace / 1000,
+            last_call=self.service.let_all_in,
         )
-        hurried = asyncio.ensure_future(hurry.wait())
-        await asyncio.wait((ending, hurried), return_when=asyncio.FIRST_COMPLETED)
-        if not ending.done():
-            await self.grpc.stop()
-            await ending
-        hurried.cancel()
         await self.close()
 
     async def close(self) -> None:
@@ -88,42 +87,93 @@ class Serving:
         self.service.close()
 
 
-async def start(
-    embedded: Embedded, *, observer: Observer | None = None, metrics: Metrics | None = None
-) -> Serving:
-    """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
-    taken."""
-    serving = Serving(embedded)
-    settings = serving.settings
+async def end_politely(
+    grpc: RpcServer,
+    hurry: asyncio.Event,
+    *,
+    pause_s: float,
+    grace_s: float,
+    last_call: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Drain a server; stop it at once when `hurry` is set meanwhile. `last_call` is awaited right
+    before it stops taking calls."""
+
+    async def wait(seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(hurry.wait(), seconds)
+        if last_call is not None:
+            await last_call()
+
+    ending = asyncio.ensure_future(grpc.drain(pause_s=pause_s, grace_s=grace_s, wait=wait))
+    hurried = asyncio.ensure_future(hurry.wait())
+    await asyncio.wait((ending, hurried), return_when=asyncio.FIRST_COMPLETED)
+    if not ending.done():
+        await grpc.stop()
+        await ending
+    hurried.cancel()
+
+
+def check_bind(settings: ServeSettings | WorkerSettings) -> None:
+    """Raises InvalidInput when others could call who are not meant to."""
     if settings.auth != "off" and not is_loopback(settings.bind):
         raise InvalidInput(
             f"bind: {settings.bind} can be reached from other machines, and callers are not"
             " authenticated; set INFERFLOW_AUTH=off if that is meant"
         )
 
+
+async def start(
+    embedded: Embedded,
+    *,
+    observer: Observer | None = None,
+    metrics: Metrics | None = None,
+    records: Records | None = None,
+    shared: bool = False,
+) -> Serving:
+    """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
+    taken.
+
+    `shared`: this is one of several processes on the gRPC port, and its HTTP is private: on
+    any port, and only for this machine.
+    """
+    serving = Serving(embedded)
+    settings = serving.settings
+    check_bind(settings)
+
     def find(config_id: str) -> Scorer | LiveSplit[Scorer]:
         book = embedded.book  # asked each time, for a reload swaps the book
         return book.splits.get(config_id) or book.get(config_id)
 
+    why_not = insight(settings.explain)
+    desk = None if records is None else Desk(records.everywhere or records.pages, why_not)
     serving.service = ScoringService(
         find,
         limits=embedded.settings.limits,
         admission=Admission(settings.max_in_flight),
-        policy=CallPolicy(settings.default_deadline, settings.max_deadline),
+        policy=CallPolicy(settings.default_deadline, settings.max_deadline, settings.max_wait),
         observer=observer,
+        recorder=None if records is None else records.keeper,
+        why_not=why_not,
     )
     serving.grpc = await start_server(
-        serving.service.handlers(),
-        services=SERVICES,
+        [*serving.service.handlers(), *([] if desk is None else operate_handlers(desk))],
+        services=SERVICES if desk is None else (*SERVICES, OPERATE),
         host=settings.bind,
         port=settings.port,
-        options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
+        options=ServerOptions(
+            max_receive_bytes=int(settings.max_message_mb * MIB),
+            max_pending=max(_FEWEST_PENDING, settings.max_in_flight // 2),
+            share_port=shared,
+        ),
         max_calls=_BACKSTOP * settings.max_in_flight,
         reflect=settings.reflection,
     )
     try:
         serving.http = await start_http(
-            _routes(serving, metrics), host=settings.bind, port=settings.http_port
+            _routes(serving, metrics),
+            trees=_trees(records, why_not, is_private=shared),
+            host=PRIVATE if shared else settings.bind,
+            port=0 if shared else settings.http_port,
         )
     except BaseException:
         await serving.grpc.stop()
@@ -147,25 +197,28 @@ def _routes(serving: Serving, metrics: Metrics | None) -> dict[str, Callable[[],
     return routes
 
 
+def _trees(records: Records | None, why_not: WhyNot, *, is_private: bool) -> dict[str, TreeRoute]:
+    """A private server only has what this process knows; who may see it, its parent decides."""
+    if records is None:
+        return {}
+    return operate_trees(Desk(records.pages, insight("on") if is_private else why_not))
+
+
 async def serve(
     embedded: Embedded,
     *,
     started: Callable[[Serving], None],
     observer: Observer | None = None,
     metrics: Metrics | None = None,
+    records: Records | None = None,
     on_reload: Listeners | None = None,
 ) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens; health
     is told anew whenever one of the `on_reload` listeners would be."""
     loop = asyncio.get_running_loop()
-    end, hurry = asyncio.Event(), asyncio.Event()
-    for stop in _STOPS:
-        loop.add_signal_handler(stop, lambda: hurry.set() if end.is_set() else end.set())
-    try:
-        serving = await start(embedded, observer=observer, metrics=metrics)
-        # What was loaded stays: the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
+    with stop_signals() as (end, hurry):
+        serving = await start(embedded, observer=observer, metrics=metrics, records=records)
+        keep_what_is_loaded()
         if on_reload is not None:
             on_reload.append(
                 lambda _: asyncio.run_coroutine_threadsafe(serving.tell_health(), loop)
@@ -173,9 +226,26 @@ async def serve(
         started(serving)
         await end.wait()
         await serving.drain(hurry)
+
+
+@contextmanager
+def stop_signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
+    """Events: that this process was asked to end, and that it was asked again."""
+    loop = asyncio.get_running_loop()
+    end, hurry = asyncio.Event(), asyncio.Event()
+    for stop in _STOPS:
+        loop.add_signal_handler(stop, lambda: hurry.set() if end.is_set() else end.set())
+    try:
+        yield end, hurry
     finally:
         for stop in _STOPS:
             loop.remove_signal_handler(stop)
+
+
+def keep_what_is_loaded() -> None:
+    """What was loaded stays: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:

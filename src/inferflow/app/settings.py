@@ -5,73 +5,91 @@ Names are those people already use (`CACHE_SIZE_MB`) or start with `INFERFLOW_`.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from inferflow.app.env_first import EnvFirst, named
+from inferflow.app.env_first import Converted, EnvFirst, Unused, named
+from inferflow.app.platform_settings import CompatibilitySettings, EtcdSettings, KafkaSettings
+from inferflow.app.remote_settings import NumerixSettings, OnfsSettings, PredatorSettings
 from inferflow.app.serve_settings import ServeSettings
+from inferflow.app.setting_table import place, tables_of, unknown_keys
+from inferflow.app.setting_values import Count, Listed, MaybeMilliseconds, Mebibytes, mebibytes
 from inferflow.app.telemetry_settings import TelemetryTable
+from inferflow.app.worker_settings import WorkerSettings
+from inferflow.components.step_defaults import StepDefaults
 from inferflow.engine.limits import Limits
 from inferflow.errors import InvalidInput
-from inferflow.plan.problems import closest_hint
-from inferflow.plan.schema import ServiceConfig, ServiceDoc, duration_ms
+from inferflow.plan.schema import ServiceConfig, ServiceDoc
 
 FILE = "inferflow.toml"
 
 
 class Settings(EnvFirst):
-    data_dir: str = Field("", validation_alias=named("data_dir", "INFERFLOW_DATA_DIR"))
+    data_dir: str = Field("", validation_alias=named("data_dir"))
     """Where embedded state lives; `.inferflow` in the project when empty."""
     feature_backend: Literal["lmdb", "memory"] = Field(
-        "lmdb", validation_alias=named("feature_backend", "INFERFLOW_FEATURE_BACKEND")
+        "lmdb", validation_alias=named("feature_backend")
     )
     """Where features are kept: shared and durable, or in this process only."""
-    cache_size_mb: Annotated[float, Field(gt=0)] = Field(
-        512, validation_alias=named("cache_size_mb", "CACHE_SIZE_MB")
+    cache_size_mb: Annotated[Mebibytes, Converted("IN_MEMORY_CACHE_SIZE_IN_BYTES", mebibytes)] = (
+        Field(
+            512,
+            validation_alias=named(
+                "cache_size_mb", "CACHE_SIZE_MB", "IN_MEMORY_CACHE_SIZE_IN_BYTES"
+            ),
+        )
     )
-    """Most memory the feature cache may take."""
-    cache_type: Literal["freecache", "inferflow"] = Field(
-        "inferflow", validation_alias=named("cache_type", "CACHE_TYPE")
-    )
-    """Accepted for compatibility; every name means the built-in cache."""
-    model_threads: Annotated[int, Field(ge=1)] = Field(
-        1, validation_alias=named("model_threads", "INFERFLOW_MODEL_THREADS")
-    )
+    """Most memory the feature cache may take; `IN_MEMORY_CACHE_SIZE_IN_BYTES` has it in
+    bytes."""
+    cache_type: Annotated[
+        Literal["freecache", "inferflow"], Unused("every name means the built-in cache")
+    ] = Field("inferflow", validation_alias=named("cache_type", "CACHE_TYPE"))
+    """Accepted, without effect."""
+    model_threads: Count = Field(1, validation_alias=named("model_threads"))
     """Threads one model run may use inside an operator."""
-    model_idle_unload: Annotated[float | None, BeforeValidator(lambda v: v and duration_ms(v))] = (
-        Field(None, validation_alias=named("model_idle_unload", "INFERFLOW_MODEL_IDLE_UNLOAD"))
-    )
+    model_idle_unload: MaybeMilliseconds = Field(None, validation_alias=named("model_idle_unload"))
     """Unload a model that no request used for this long (`10m`); never when unset."""
-    max_targets: Annotated[int, Field(ge=1)] = Field(
-        10_000, validation_alias=named("max_targets", "INFERFLOW_MAX_TARGETS")
-    )
-    max_pairs: Annotated[int, Field(ge=1)] = Field(
-        100_000, validation_alias=named("max_pairs", "INFERFLOW_MAX_PAIRS")
-    )
-    max_slates: Annotated[int, Field(ge=1)] = Field(
-        1_000, validation_alias=named("max_slates", "INFERFLOW_MAX_SLATES")
-    )
-    max_slate_size: Annotated[int, Field(ge=1)] = Field(
-        1_000, validation_alias=named("max_slate_size", "INFERFLOW_MAX_SLATE_SIZE")
-    )
-    max_id_bytes: Annotated[int, Field(ge=1)] = Field(
-        512, validation_alias=named("max_id_bytes", "INFERFLOW_MAX_ID_BYTES")
-    )
-    max_features: Annotated[int, Field(ge=1)] = Field(
-        256, validation_alias=named("max_features", "INFERFLOW_MAX_FEATURES")
-    )
+    max_targets: Count = Field(10_000, validation_alias=named("max_targets"))
+    """Most targets of a request."""
+    max_pairs: Count = Field(100_000, validation_alias=named("max_pairs"))
+    """Most pairs of a request."""
+    max_slates: Count = Field(1_000, validation_alias=named("max_slates"))
+    """Most slates of a request."""
+    max_slate_size: Count = Field(1_000, validation_alias=named("max_slate_size"))
+    """Most targets of a slate."""
+    max_id_bytes: Count = Field(512, validation_alias=named("max_id_bytes"))
+    """Longest id."""
+    max_features: Count = Field(256, validation_alias=named("max_features"))
+    """Most features that a request brings along."""
     endpoints: dict[str, str] = Field(default_factory=dict)
     """Endpoint as configs write it → endpoint to use here (`local:ranker@2`)."""
+    endpoint_allow: Listed = Field(("*",), validation_alias=named("endpoint_allow"))
+    """Patterns of the `host:port` endpoints that configs may name (`*.models.internal:8001`)."""
     serve: ServeSettings = Field(default_factory=ServeSettings)
     """Ports, deadlines and limits of a server."""
+    worker: WorkerSettings = Field(default_factory=WorkerSettings)
+    """Ports, limits, batching and models of a worker."""
     telemetry: TelemetryTable = Field(default_factory=TelemetryTable)
-    """Metrics and logs of a server."""
-    service: ServiceConfig = ServiceDoc()
-    """Service-level config: v2_logging_type, compression_enabled."""
+    """Names, metrics and logs."""
+    onfs: OnfsSettings = Field(default_factory=OnfsSettings)
+    """Feature steps, and the feature service."""
+    predator: PredatorSettings = Field(default_factory=PredatorSettings)
+    """Model steps, and model services."""
+    numerix: NumerixSettings = Field(default_factory=NumerixSettings)
+    """Compute steps, and the compute service."""
+    etcd: EtcdSettings = Field(default_factory=EtcdSettings)
+    """The config store of a fleet."""
+    kafka: KafkaSettings = Field(default_factory=KafkaSettings)
+    """The inference log of a fleet."""
+    service: Annotated[ServiceConfig, Unused("there is no inference log yet")] = ServiceDoc()
+    """How inference log messages are written, for all configs."""
+    compatibility: CompatibilitySettings = Field(default_factory=CompatibilitySettings)
+    """What only the original has a use for."""
 
     @property
     def limits(self) -> Limits:
@@ -84,26 +102,40 @@ class Settings(EnvFirst):
             features=self.max_features,
         )
 
+    @property
+    def step_defaults(self) -> StepDefaults:
+        return StepDefaults(
+            feature_timeout_ms=self.onfs.deadline,
+            feature_batch_size=self.onfs.batch_size,
+            model_timeout_ms=self.predator.deadline,
+            compute_timeout_ms=self.numerix.deadline,
+        )
+
 
 def read_settings(project: Path, overrides: Mapping[str, Any] | None = None) -> Settings:
     """Settings of a project folder. Raises InvalidInput with everything that is wrong."""
-    path = project / FILE
-    try:
-        written = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as broken:
-        raise InvalidInput(f"{FILE}: {broken}") from broken
-    known = set(Settings.model_fields)
-    unknown = [key for key in written if key not in known]
+    written = written_settings(project)
+    unknown = list(unknown_keys(Settings, written))
     if unknown:
-        listed = ", ".join(
-            f"{key!r} ({closest_hint(key, known) or 'no such setting'})" for key in unknown
-        )
-        raise InvalidInput(f"{FILE}: unknown settings: {listed}")
+        raise InvalidInput(f"{FILE}: unknown settings: {', '.join(unknown)}")
+    # Each table is named, so that what is wrong with one is reported under its name.
+    tables: dict[str, Any] = {name: {} for name in tables_of(Settings)}
     try:
-        settings = Settings(**written)
+        settings = Settings(**{**tables, **written})
     except ValidationError as invalid:
         listed = "; ".join(
-            f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in invalid.errors()
+            f"{place(Settings, error['loc'], os.environ)}: "
+            f"{error['msg'].removeprefix('Value error, ')}"
+            for error in invalid.errors(include_input=False, include_url=False)
         )
         raise InvalidInput(f"settings: {listed}") from invalid
     return settings.model_copy(update=dict(overrides or {}))
+
+
+def written_settings(project: Path) -> dict[str, Any]:
+    """What the project's file says, unchecked; nothing when there is no file."""
+    path = project / FILE
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as broken:
+        raise InvalidInput(f"{FILE}: {broken}") from broken

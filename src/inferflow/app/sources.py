@@ -1,4 +1,5 @@
-"""What a served project is made of, seen at one moment: texts, and which model files there are.
+"""What a served project is made of, seen at one moment: texts, which model files there are, and
+what is known of models elsewhere.
 
 Cheap to take, and equal when nothing changed.
 """
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inferflow.app.project import EXPRESSIONS_FILE, SCHEMA_FILE, Finding, source_text
+from inferflow.app.project_models import RemoteMark
 from inferflow.configstore import ConfigStore, Folder
 
 ModelMark = tuple[tuple[str, int, int, int], ...]
@@ -25,9 +27,10 @@ class Sources:
     models: ModelMark
     findings: tuple[Finding, ...] = ()
     """Files that are there and cannot be read."""
+    remote: RemoteMark = ()
 
 
-def look(root: Path, configs: ConfigStore) -> Sources:
+def look(root: Path, configs: ConfigStore, remote: RemoteMark = ()) -> Sources:
     findings: list[Finding] = []
     return Sources(
         configs.current(),
@@ -35,6 +38,7 @@ def look(root: Path, configs: ConfigStore) -> Sources:
         source_text(root, EXPRESSIONS_FILE, findings),
         _models(root / "models"),
         tuple(findings),
+        remote,
     )
 
 

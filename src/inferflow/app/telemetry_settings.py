@@ -7,10 +7,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from inferflow.app.env_first import EnvFirst, named
+from inferflow.errors import InvalidInput
+from inferflow.telemetry.levels import level_number
 from inferflow.telemetry.settings import TelemetrySettings
+
+
+def _level(name: str) -> str:
+    try:
+        level_number(name)
+    except InvalidInput as unknown:
+        raise ValueError(str(unknown)) from unknown
+    return name
 
 
 class TelemetryTable(EnvFirst):
@@ -18,7 +28,9 @@ class TelemetryTable(EnvFirst):
     """The `service` tag of every StatsD metric."""
     app_env: str = Field("", validation_alias=named("app_env", "APP_ENV"))
     """The `env` tag of every StatsD metric; no such tag when empty."""
-    log_level: str = Field("info", validation_alias=named("log_level", "APP_LOG_LEVEL"))
+    log_level: Annotated[str, AfterValidator(_level)] = Field(
+        "info", validation_alias=named("log_level", "APP_LOG_LEVEL")
+    )
     """trace, debug, info, warn, error, fatal or disabled."""
     log_format: Literal["auto", "json", "text"] = Field(
         "auto", validation_alias=named("log_format")
@@ -33,6 +45,7 @@ class TelemetryTable(EnvFirst):
     telegraf_port: Annotated[int, Field(ge=1, le=65535)] = Field(
         8125, validation_alias=named("telegraf_port", "TELEGRAF_PORT")
     )
+    """And on which port."""
     metric_sampling_rate: Annotated[float, Field(gt=0, le=1)] = Field(
         1.0, validation_alias=named("metric_sampling_rate", "METRIC_SAMPLING_RATE")
     )

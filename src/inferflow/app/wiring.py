@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from inferflow.app.catalog import ProjectCatalog
 from inferflow.app.livebook import open_book
 from inferflow.app.loading import Progress, load_features
 from inferflow.app.places import feature_dir
-from inferflow.app.project import Finding, Project, read_project
+from inferflow.app.project import NO_SCHEMA, Finding, Project, read_project
+from inferflow.app.project_compute import ProjectCompute
+from inferflow.app.project_models import ProjectModels, open_remote_models
 from inferflow.app.settings import Settings, read_settings
 from inferflow.app.upkeep import Upkeep
 from inferflow.components.assemble import Ports
@@ -35,26 +38,33 @@ class Embedded:
     project: Project
     settings: Settings
     store: FeatureStore
-    models: EmbeddedModels
+    models: ProjectModels
     book: PlanBook[Scorer]
     findings: list[Finding]
     cache: FeatureCache
     observer: Observer | None = None
     upkeep: Upkeep | None = None
+    compute: ProjectCompute = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.compute = ProjectCompute(self.settings)
 
     def ports(self, store: FeatureStore, expressions: ExpressionBook) -> Ports:
         """What plans are put to work with, on this store and these expressions."""
         return Ports(
             features=store,
             models=self.models,
-            compute=EmbeddedCompute(expressions),
+            compute=self.compute.over(expressions),
             cache=self.cache,
+            defaults=self.settings.step_defaults,
+            calibrate=EmbeddedCompute(expressions),
         )
 
     def close(self) -> None:
         if self.upkeep is not None:
             self.upkeep.close()
         self.models.close()
+        self.compute.close()
         self.store.backend.close()
 
 
@@ -85,7 +95,18 @@ def open_embedded(
     return opened
 
 
-def _upkeep(settings: Settings, models: EmbeddedModels) -> Upkeep | None:
+def open_bare(root: Path, settings: Settings, *, observer: Observer | None = None) -> Embedded:
+    """What an open project holds before any of its files is read: no schema, no plans. For a
+    process that is told what to serve, on features that somebody else has loaded."""
+    project = Project(root, NO_SCHEMA, ExpressionBook({}), {})
+    store = FeatureStore(NO_SCHEMA, open_backend(root, settings))
+    models = open_models(project, settings)
+    cache = FeatureCache(settings.cache_size_mb)
+    upkeep = _upkeep(settings, models)
+    return Embedded(project, settings, store, models, PlanBook(), [], cache, observer, upkeep)
+
+
+def _upkeep(settings: Settings, models: ProjectModels) -> Upkeep | None:
     """Looks for idle models twice per idle time, when there is one."""
     idle_ms = settings.model_idle_unload
     return None if idle_ms is None else Upkeep(models.unload_idle, max(0.05, idle_ms / 2000))
@@ -107,13 +128,14 @@ def open_store(
     return store
 
 
-def open_models(project: Project, settings: Settings) -> EmbeddedModels:
+def open_models(project: Project, settings: Settings) -> ProjectModels:
     idle_ms = settings.model_idle_unload
-    return EmbeddedModels(
+    embedded = EmbeddedModels(
         ModelRepository(project.models_dir),
         intra_op_threads=settings.model_threads,
         idle_unload_s=None if idle_ms is None else idle_ms / 1000,
     )
+    return ProjectModels(embedded, partial(open_remote_models, settings))
 
 
 def open_backend(root: Path, settings: Settings) -> Backend:
@@ -143,12 +165,12 @@ def import_state(root: Path, settings: Settings) -> Path | None:
 def compile_project(
     project: Project,
     settings: Settings,
-    models: EmbeddedModels,
+    models: ProjectModels,
     *,
     beside: Collection[str] = (),
 ) -> dict[str, Compiled]:
     """Every config of a project, compiled. `beside` are ids of configs that are elsewhere."""
-    catalog = ProjectCatalog(project.schema, models, project.expressions, settings.endpoints)
+    catalog = ProjectCatalog(project.schema, models, project.expressions, settings)
     compiled = {
         config.id: compile_config(config.id, config.content, catalog)
         for config in project.configs.values()

@@ -2,7 +2,8 @@
 
 - `root`: all commands in one place; `failing`: how an error leaves the command
 - one file per command (or group of commands), which imports what it needs when it runs
-- `projects`, `requesting`, `progress`, `output`: what several commands share
+- `projects`, `requesting`, `progress`, `output`: what several commands share; `load_chart`: how a
+  load is shown
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from inferflow.cli import served
 from inferflow.cli.output import AsJson, say, say_json, say_table
 from inferflow.cli.projects import HERE, ProjectDir, project_root
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="The project's configs and their history.", no_args_is_help=True, rich_markup_mode=None
 )
+
+app.command("status")(served.status)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The config's exact id.")]
 Expect = Annotated[

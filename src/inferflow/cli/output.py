@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
+
+from inferflow.explanation.json_text import json_text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
@@ -21,16 +20,11 @@ def say_table(lines: list[str]) -> None:
     say(typer.style(lines[0], bold=True), *lines[1:])
 
 
+def warn(*lines: str) -> None:
+    """On stderr, where it spoils nobody's output."""
+    for line in lines:
+        typer.echo(f"warning: {line}", err=True)
+
+
 def say_json(value: Any) -> None:
-    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity; they are written as the texts people know them by."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_plain(each) for each in value]
-    return value
+    typer.echo(json_text(value, indent=2))

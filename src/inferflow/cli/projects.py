@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from inferflow.cli.output import warn
 
 if TYPE_CHECKING:
     from inferflow.app.flow import Flow
@@ -20,8 +23,12 @@ HERE = Path(".")
 
 
 def project_root(directory: Path) -> Path:
-    """The folder, if it is a project. Any other folder is left alone, not filled with state."""
+    """The folder, if it is a project. Any other folder is left alone, not filled with state.
+
+    Variables that look like settings and are none are warned of.
+    """
     from inferflow.app.checking import is_project
+    from inferflow.app.settings_report import odd_variables
     from inferflow.errors import InvalidInput
 
     if not directory.is_dir():
@@ -31,6 +38,7 @@ def project_root(directory: Path) -> Path:
             f"{directory}: not a project, for it has no configs folder; "
             "name one with --dir, or make one with `inferflow init DIR`"
         )
+    warn(*(str(odd).removeprefix("note: ") for odd in odd_variables(os.environ)))
     return directory
 
 

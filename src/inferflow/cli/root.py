@@ -8,6 +8,7 @@ import typer
 
 from inferflow._version import __version__
 from inferflow.cli import (
+    bench,
     compute,
     config,
     demo,
@@ -17,7 +18,9 @@ from inferflow.cli import (
     init,
     score,
     serve,
+    settings,
     validate,
+    worker,
 )
 from inferflow.cli.failing import Group
 
@@ -56,8 +59,11 @@ app.command("validate", short_help="Find every problem of a project.")(validate.
 app.command("score", short_help="Score a request, print the ranking.")(score.score)
 app.command("explain", short_help="Show a plan, or what a request did.")(explain.explain)
 app.command("serve", short_help="Answer gRPC calls with a project.")(serve.serve)
-app.command("up", short_help="Run a whole project in one process.")(serve.up)
+app.command("up", short_help="Run a whole project.")(serve.up)
+app.command("worker", short_help="Serve models to other programs.")(worker.worker)
 app.command("test", short_help="Run the project's golden requests.")(golden.run_tests)
+app.command("bench", short_help="Measure a running server under load.")(bench.bench)
+app.command("settings", short_help="Show what is set, where, and what it means.")(settings.settings)
 app.add_typer(config.app, name="config")
 app.add_typer(features.app, name="features")
 app.add_typer(compute.app, name="compute")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from inferflow.cli.output import AsJson, say_json, say_table
+from inferflow.cli.output import AsJson, say, say_json, say_table
 from inferflow.cli.projects import HERE, ProjectDir, opened_flow
 from inferflow.cli.requesting import ContextValues, EntityIds, RequestFile, is_given, request_of
+from inferflow.cli.targets import Target, connected
 
 if TYPE_CHECKING:
-    from inferflow.client.sync import Client
     from inferflow.scores import Scores
 
 
@@ -24,15 +24,7 @@ def score(
     top: Annotated[
         int | None, typer.Option("--top", "-n", min=1, help="Show only the best so many.")
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="ADDRESS",
-            help="Ask the server at host:port, and not the project; several with commas.",
-        ),
-    ] = None,
+    target: Target = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a request and print its targets from best to worst.
@@ -43,20 +35,16 @@ def score(
     if not is_given(request, entity, context):
         raise typer.BadParameter("give --request FILE, or --entity NAME=ID[,ID...]")
     asked = request_of(config_id, request, entity, context)
-    with opened_flow(directory) if target is None else _connected(target) as answerer:
+    with opened_flow(directory) if target is None else connected(target) as answerer:
         scores = answerer.answer(asked)
     if as_json:
         say_json({**scores.to_dict(), "ranking": scores.ranked()[:top]})
     else:
+        if scores.arm:
+            say(f"answered by {scores.arm}")
         say_table(scores.lines(top))
     if all_failed(scores):
         raise typer.Exit(1)
-
-
-def _connected(target: str) -> Client:
-    from inferflow.client.connecting import connect
-
-    return connect(target)
 
 
 def all_failed(scores: Scores) -> bool:

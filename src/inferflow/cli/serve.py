@@ -13,6 +13,7 @@ from inferflow.cli.projects import HERE, project_root
 from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from inferflow.app.processes.parent import Parent
     from inferflow.app.serving import Serving
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
@@ -29,8 +30,18 @@ Bind = Annotated[
 ]
 
 
+Processes = Annotated[
+    int | None,
+    typer.Option("--processes", min=1, help="Processes that answer on the port."),
+]
+
+
 def serve(
-    directory: Directory = HERE, port: Port = None, http_port: HttpPort = None, bind: Bind = None
+    directory: Directory = HERE,
+    port: Port = None,
+    http_port: HttpPort = None,
+    bind: Bind = None,
+    processes: Processes = None,
 ) -> None:
     """Answer gRPC calls with the project's configs until asked to end.
 
@@ -38,6 +49,7 @@ def serve(
     """
     try:
         from inferflow.app import serving
+        from inferflow.app.processes.parent import check_processes, serve_processes
         from inferflow.app.role import open_role
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow serve`") from missing
@@ -45,35 +57,56 @@ def serve(
     from inferflow.cli.progress import LoadingBar
 
     root = project_root(directory)
-    chosen = {"port": port, "http_port": http_port, "bind": bind}
+    chosen = {"port": port, "http_port": http_port, "bind": bind, "processes": processes}
     given = {name: value for name, value in chosen.items() if value is not None}
-    settings = read_settings(root).serve.model_copy(update=given)
+    settings = read_settings(root)
+    overrides = {"serve": settings.serve.model_copy(update=given)}
+    settings = settings.model_copy(update=overrides)
+    is_alone = settings.serve.processes == 1
+    if not is_alone:
+        check_processes(settings)
     with ExitStack() as held:
         with LoadingBar() as bar:
-            role = held.enter_context(open_role(root, {"serve": settings}, progress=bar))
+            role = held.enter_context(open_role(root, overrides, progress=bar, answers=is_alone))
+        if not is_alone:
+            serve_processes(role, started=_announce_all)
+            return
         serving.run(
             serving.serve(
                 role.embedded,
                 started=_announce,
                 observer=role.telemetry.observer,
                 metrics=role.telemetry.render,
+                records=role.records,
                 on_reload=role.on_reload,
             )
         )
 
 
 def up(
-    directory: Directory = HERE, port: Port = None, http_port: HttpPort = None, bind: Bind = None
+    directory: Directory = HERE,
+    port: Port = None,
+    http_port: HttpPort = None,
+    bind: Bind = None,
+    processes: Processes = None,
 ) -> None:
-    """Run the whole project in one process until asked to end."""
-    serve(directory, port, http_port, bind)
+    """Run the whole project until asked to end."""
+    serve(directory, port, http_port, bind, processes)
 
 
 def _announce(serving: Serving) -> None:
-    bind = serving.settings.bind
+    _say_where(serving.settings.bind, serving.grpc.port, serving.http.port)
+    say(serving.not_ready() or "ready")
+
+
+def _announce_all(parent: Parent) -> None:
+    _say_where(parent.settings.bind, parent.port, parent.http.port)
+    say(parent.not_ready() or f"ready, {parent.settings.processes} processes")
+
+
+def _say_where(bind: str, grpc_port: int, http_port: int) -> None:
     host = f"[{bind}]" if ":" in bind else bind
     say(
-        f"gRPC  {host}:{serving.grpc.port}",
-        f"HTTP  http://{host}:{serving.http.port}/health/ready and /metrics",
-        serving.not_ready() or "ready",
+        f"gRPC  {host}:{grpc_port}",
+        f"HTTP  http://{host}:{http_port}/health/ready and /metrics",
     )

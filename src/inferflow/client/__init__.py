@@ -3,7 +3,10 @@
 - `connecting`: `connect` and `aconnect`, which load the rest
 - `asking`: the calls people make, the same for both clients
 - `aio`: the client; `sync` is a facade over it, with `background` for its event loop
-- `outgoing`, `columns`: a request as bytes
+- `outgoing`, `columns`, `rows`: a request as bytes
 - `incoming`: bytes as scores
-- `failures`: the one table of what a status means here
+- `explaining`: what a server tells about itself
+- `failures`: the one table of what a status means here; `pausing`: how long to wait after one
+- `oip`: models on other hosts, for a project's own steps
+- `load`: prepared requests sent at a rate, and measured
 """

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from math import inf, isnan
 from types import TracebackType
@@ -17,21 +18,45 @@ from typing import Any
 
 import grpc
 
-from inferflow.client.columns import ValueEncoding
+from inferflow.client.columns import ValueEncoding, check_text
+from inferflow.client.explaining import (
+    GET_RECORDING,
+    LIST_CONFIGS,
+    LIST_RECORDINGS,
+    METHODS,
+    configs_request,
+    explained_item,
+    explained_run,
+    has_begun,
+    read_document,
+    recording_request,
+    recordings_request,
+)
 from inferflow.client.failures import AWAY, Refusal, error_of
 from inferflow.client.incoming import incoming
-from inferflow.client.outgoing import outgoing
+from inferflow.client.outgoing import Outgoing, outgoing
+from inferflow.client.pausing import pause
 from inferflow.engine.asking import Asking
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.request import ScoreRequest, request_from
-from inferflow.errors import DeadlinePassed, InvalidInput, InvalidRequest
+from inferflow.errors import (
+    DeadlinePassed,
+    EngineFault,
+    InferflowError,
+    InvalidInput,
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+)
+from inferflow.explanation import Explanation
 from inferflow.rpc.channel import open_channel
-from inferflow.rpc.headers import USER_ID
+from inferflow.rpc.headers import APP_VERSION, EXPLAIN, RECORDING, TARGET, USER_ID
 from inferflow.rpc.options import ChannelOptions
 from inferflow.scores import Scores
 
-_METHODS = ("InferPointWise", "InferPairWise", "InferSlateWise")
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_PATHS = ("/Predict/InferPointWise", "/Predict/InferPairWise", "/Predict/InferSlateWise")
+
+_HEADER_TEXT = "a header holds printable ASCII text"
 
 Wait = Callable[[float], Awaitable[object]]
 Trailing = Mapping[str, str | bytes]
@@ -44,12 +69,17 @@ class ClientOptions:
     attempts: int
     """Tries per call, the first included."""
     values: ValueEncoding = "typed"
+    tenant_id: str = ""
+    app_version: str = ""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
             raise InvalidInput(f"attempts={self.attempts}: a call is made at least once")
         if self.values not in ("typed", "text"):
             raise InvalidInput(f"values={self.values!r}: 'typed' or 'text' is wanted")
+        if not _fits_header(self.app_version):
+            raise InvalidInput(f"app_version={self.app_version!r}: {_HEADER_TEXT}")
+        check_text(self.tenant_id, "tenant_id", "an id")
         _budget(self.deadline_ms)
 
 
@@ -67,33 +97,115 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         listed = addresses.split(",") if isinstance(addresses, str) else list(addresses)
         self.addresses = ", ".join(map(str.strip, listed))
         self._options = options
+        version = options.app_version
+        self._headers = ((APP_VERSION, version),) if version else ()
         self._wait = wait
         self._chance = chance
         # Repeated here and not by gRPC, which knows attempts but no patience. With several
         # servers, one that drains is left out before it refuses calls.
         channel = ChannelOptions(attempts=1, watch_health=len(listed) > 1)
         self._channel = open_channel(listed, channel)
+        self._servers = len(listed)
+        self.items: Callable[[str, str], Explanation] = _refuse_item
+        """Gets an item of a recording, for those who do not wait."""
         self._calls: dict[str, Any] = {
-            method: self._channel.unary_unary(f"/Predict/{method}") for method in _METHODS
+            path: self._channel.unary_unary(path) for path in (*_PATHS, *METHODS)
         }
         self._is_closed = False
 
     async def answer(self, request: ScoreRequest | Mapping[str, Any]) -> Scores:
         """Score a request, as an object or in its JSON form."""
-        if self._is_closed:
-            raise InvalidInput("this client is closed")
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
-        given = self._options.deadline_ms if request.deadline_ms is None else request.deadline_ms
-        deadline = Deadline(_budget(given))
-        sent = outgoing(request, self._options.values)
-        body, trailing = await self._called(sent.method, sent.body, request, deadline)
-        return incoming(request.config_id, sent, body, trailing)
+        sent = outgoing(request, self._options.values, self._options.tenant_id)
+        body, trailing = await self._called(
+            f"/Predict/{sent.method}",
+            sent.body,
+            request.config_id,
+            request.deadline_ms,
+            (*self._headers, *_target_header(sent), *headers_of(request)),
+        )
+        scores = incoming(request.config_id, sent, body, trailing)
+        scores.recording = str(trailing.get(RECORDING, ""))
+        if request.explain and not scores.recording:
+            why = str(trailing.get(EXPLAIN, "")) or "this server does not record requests"
+            scores.recorder = partial(self._refused, why)
+        elif scores.recording:
+            scores.recorder = partial(self.explanation, scores.recording)
+        else:
+            scores.recorder = partial(self.explain, request.config_id, request)
+        return scores
+
+    # --- what happened ----------------------------------------------------------------------
+
+    async def explain(
+        self, config_id: str, request: ScoreRequest | Mapping[str, Any]
+    ) -> Explanation:
+        """Score a request, watched, and say what happened; when it failed, up to the step it
+        failed at."""
+        if not isinstance(request, ScoreRequest):
+            request = request_from(request, config_id=config_id)
+        try:
+            scores = await self.answer(replace(request, config_id=config_id, explain=True))
+        except InferflowError as failed:
+            if not failed.recording:
+                raise
+            document = await self._recording(failed.recording, "")
+            if not has_begun(document):
+                raise
+            return explained_run(document, partial(self.items, failed.recording))
+        explained: Explanation = await scores.explain()
+        return explained
+
+    async def explanation(self, recording: str, item: object = "") -> Explanation:
+        """What a server keeps of a request; with `item`, every column of one of its targets.
+
+        Raises NotFound when it was never kept, or had to make room for others."""
+        document = await self._recording(recording, str(item))
+        if item != "":
+            return explained_item(document)
+        return explained_run(document, partial(self.items, recording))
+
+    async def recordings(self, last: int = 0) -> list[dict[str, Any]]:
+        """Requests a server keeps: slow, failed, or asked for. Newest first; 0: all of them."""
+        body, _ = await self._called(LIST_RECORDINGS, recordings_request(last), LIST_RECORDINGS)
+        listed: list[dict[str, Any]] = read_document(body)
+        return listed
+
+    async def configs(self) -> list[dict[str, Any]]:
+        """How each config stands: what serves, since when, and what is wrong with it."""
+        body, _ = await self._called(LIST_CONFIGS, configs_request(), LIST_CONFIGS)
+        listed: list[dict[str, Any]] = read_document(body)
+        return listed
+
+    async def _recording(self, recording: str, item: str) -> Any:
+        body = recording_request(recording, item)
+        for server in range(self._servers):  # they take turns, and one of them has it
+            try:
+                answer, _ = await self._called(GET_RECORDING, body, recording)
+                return read_document(answer)
+            except NotFound:
+                if server == self._servers - 1:
+                    raise NotFound("recording", recording) from None
+        raise EngineFault("a client has at least one server")
+
+    async def _refused(self, why: str) -> Explanation:
+        raise PermissionDenied(why)
+
+    # --- calling ----------------------------------------------------------------------------
 
     async def _called(
-        self, method: str, body: bytes, request: ScoreRequest, deadline: Deadline
+        self,
+        method: str,
+        body: bytes,
+        about: str,
+        deadline_ms: float | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
     ) -> tuple[bytes, Trailing]:
-        headers = _headers(request)
+        """`about` is what a failure is told to be about: a config, mostly."""
+        self._check_open()
+        given = self._options.deadline_ms if deadline_ms is None else deadline_ms
+        deadline = Deadline(_budget(given))
         for attempt in count(1):
             left_s = deadline.remaining_s()
             if left_s == 0:
@@ -113,14 +225,18 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
                 pause_s = pause(attempt, self._chance())
                 may_go_on = attempt < self._options.attempts and pause_s < deadline.remaining_s()
                 if refused.code() not in AWAY or not may_go_on:
-                    raise error_of(self._refusal(refused, request, deadline, attempt)) from refused
+                    raise error_of(self._refusal(refused, about, deadline, attempt)) from refused
             await self._wait(pause_s)
-        raise DeadlinePassed(f"{request.config_id!r} at {self.addresses}", deadline.budget_ms)
+        raise DeadlinePassed(f"{about!r} at {self.addresses}", deadline.budget_ms)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise InvalidInput("this client is closed")
 
     def _refusal(
         self,
         refused: grpc.aio.AioRpcError,
-        request: ScoreRequest,
+        about: str,
         deadline: Deadline,
         attempts: int,
     ) -> Refusal:
@@ -128,7 +244,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
             refused.code(),
             refused.details() or "",
             dict(refused.trailing_metadata() or ()),
-            request.config_id,
+            about,
             self.addresses,
             deadline.budget_ms,
             attempts,
@@ -151,11 +267,8 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         await self.close()
 
 
-def pause(attempt: int, chance: float) -> float:
-    """Seconds to wait after so many attempts. Between half and all of a time that doubles, so
-    that clients who met the same failure do not come back together."""
-    longest = min(_FIRST_PAUSE_S * 2.0 ** min(attempt - 1, 16), _LONGEST_PAUSE_S)
-    return longest * (0.5 + chance / 2)
+def _refuse_item(recording: str, item: str) -> Explanation:
+    raise InvalidInput(f"ask for it: await client.explanation({recording!r}, {item!r})")
 
 
 def _budget(given: Any) -> float | None:
@@ -166,12 +279,20 @@ def _budget(given: Any) -> float | None:
     return float(given)
 
 
-def _headers(request: ScoreRequest) -> tuple[tuple[str, str], ...]:
+def _fits_header(text: Any) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isprintable()
+
+
+def _target_header(sent: Outgoing) -> tuple[tuple[str, str], ...]:
+    return ((TARGET, sent.target),) if _fits_header(sent.target) else ()
+
+
+def headers_of(request: ScoreRequest) -> tuple[tuple[str, str], ...]:
+    """What travels beside a request. Raises InvalidRequest when it cannot."""
+    asks = ((EXPLAIN, "1"),) if request.explain else ()
     who = request.user_id
     if not who:
-        return ()
-    if not isinstance(who, str) or not who.isascii() or not who.isprintable():
-        raise InvalidRequest(
-            "for_user", f"{who!r}: a header holds printable ASCII text", "give it as an entity"
-        )
-    return ((USER_ID, who),)
+        return asks
+    if not _fits_header(who):
+        raise InvalidRequest("for_user", f"{who!r}: {_HEADER_TEXT}", "give it as an entity")
+    return ((USER_ID, who), *asks)

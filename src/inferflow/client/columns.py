@@ -27,8 +27,18 @@ class WireColumn:
     dtype: DType
     dim: int
     """Elements of a vector; 0 for a scalar."""
-    parts: list[bytes]
-    """The bytes of each row."""
+    values: Array
+    """Of one row each, or one for all rows."""
+    field: str
+    """Where it was given."""
+
+    def bytes(self, rows: int) -> list[bytes]:
+        """The bytes of each row. Raises InvalidRequest when a text has none."""
+        try:
+            parts = encode(self.values, self.dtype)
+        except CastFailed as failed:
+            raise _refused(self.field, failed) from failed
+        return parts * rows if len(parts) < rows else parts
 
 
 def named_columns(given: Any, field: str) -> dict[str, Any]:
@@ -76,10 +86,7 @@ def row_column(
     values = values.reshape(1) if values.ndim == 0 else values
     if len(values) not in (1, rows):
         raise InvalidRequest(field, f"{len(values)} value(s) for {rows} {kind}")
-    column = _written(name, values, encoding, field)
-    if len(values) == rows:
-        return column
-    return WireColumn(name, column.dtype, column.dim, column.parts * rows)
+    return _written(name, values, encoding, field)
 
 
 def _unframed(given: Any) -> Any:
@@ -96,10 +103,13 @@ def _written(name: str, values: Array, encoding: ValueEncoding, field: str) -> W
             texts = np.empty(len(values), object)
             texts[:] = format_text(values, dtype)
             values, dtype = texts, STRING
-        parts = encode(values, dtype)
     except CastFailed as failed:
-        place = field if failed.position is None else f"{field}[{failed.position}]"
-        raise InvalidRequest(place, failed.what) from failed
+        raise _refused(field, failed) from failed
     except InvalidInput as failed:
         raise InvalidRequest(field, str(failed)) from failed
-    return WireColumn(name, dtype, values.shape[1] if dtype.is_vector else 0, parts)
+    return WireColumn(name, dtype, values.shape[1] if dtype.is_vector else 0, values, field)
+
+
+def _refused(field: str, failed: CastFailed) -> InvalidRequest:
+    place = field if failed.position is None else f"{field}[{failed.position}]"
+    return InvalidRequest(place, failed.what)

@@ -24,18 +24,23 @@ def connect(
     deadline_ms: float | None = DEADLINE_MS,
     attempts: int = ATTEMPTS,
     values: Literal["typed", "text"] = "typed",
+    tenant_id: str = "",
+    app_version: str = "",
 ) -> Client:
     """A client of the servers at `host:port`; several addresses share the calls.
 
     `deadline_ms` is for calls that name none. A call that meets no server is made again, up to so
     many `attempts`, as long as its deadline allows. `values`: as bytes of their type, or as
-    text, for configs whose `predict_value_encoding` is not `typed`.
+    text, for configs whose `predict_value_encoding` is not `typed`. `tenant_id` fills a column of
+    that name where a config reads one; `app_version` says what calls.
     """
     _ask_for_grpc("inferflow.connect")
     from inferflow.client.aio import ClientOptions
     from inferflow.client.sync import open_client
 
-    return open_client(addresses, ClientOptions(deadline_ms, attempts, values))
+    return open_client(
+        addresses, ClientOptions(deadline_ms, attempts, values, tenant_id, app_version)
+    )
 
 
 async def aconnect(
@@ -44,12 +49,16 @@ async def aconnect(
     deadline_ms: float | None = DEADLINE_MS,
     attempts: int = ATTEMPTS,
     values: Literal["typed", "text"] = "typed",
+    tenant_id: str = "",
+    app_version: str = "",
 ) -> AsyncClient:
     """`connect` for asyncio. The client belongs to the event loop that is running."""
     _ask_for_grpc("inferflow.aconnect")
     from inferflow.client.aio import AsyncClient, ClientOptions
 
-    return AsyncClient(addresses, ClientOptions(deadline_ms, attempts, values))
+    return AsyncClient(
+        addresses, ClientOptions(deadline_ms, attempts, values, tenant_id, app_version)
+    )
 
 
 def _ask_for_grpc(for_what: str) -> None:

@@ -18,11 +18,12 @@ from inferflow.errors import (
     InvalidRequest,
     NotFound,
     Overloaded,
+    PermissionDenied,
     PlanRejected,
     RemoteFailed,
     Unreachable,
 )
-from inferflow.rpc.headers import RETRY_AFTER
+from inferflow.rpc.headers import RECORDING, RETRY_AFTER
 
 E = TypeVar("E", bound=InferflowError)
 
@@ -49,7 +50,9 @@ class Refusal:
 
 def error_of(refusal: Refusal) -> InferflowError:
     make = _BY_STATUS.get(refusal.code)
-    return make(refusal) if make else RemoteFailed(refusal.code.name, refusal.details)
+    error = make(refusal) if make else RemoteFailed(refusal.code.name, refusal.details)
+    error.recording = str(refusal.trailing.get(RECORDING, ""))
+    return error
 
 
 def _invalid(refusal: Refusal) -> InferflowError:
@@ -65,6 +68,10 @@ def _absent(refusal: Refusal) -> InferflowError:
 
 def _rejected(refusal: Refusal) -> InferflowError:
     return _saying(PlanRejected(refusal.config_id, ()), refusal.details)
+
+
+def _denied(refusal: Refusal) -> InferflowError:
+    return PermissionDenied(refusal.details)
 
 
 def _late(refusal: Refusal) -> InferflowError:
@@ -96,6 +103,7 @@ _BY_STATUS: dict[StatusCode, Callable[[Refusal], InferflowError]] = {
     StatusCode.INVALID_ARGUMENT: _invalid,
     StatusCode.NOT_FOUND: _absent,
     StatusCode.FAILED_PRECONDITION: _rejected,
+    StatusCode.PERMISSION_DENIED: _denied,
     StatusCode.DEADLINE_EXCEEDED: _late,
     StatusCode.RESOURCE_EXHAUSTED: _exhausted,
     **dict.fromkeys(AWAY, _unreachable),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from inferflow._proto import coarse
@@ -21,6 +22,7 @@ from inferflow.client.columns import (
     row_column,
     value_column,
 )
+from inferflow.client.rows import pair_rows, slate_rows, target_rows
 from inferflow.engine.limits import Limits
 from inferflow.engine.request import ScoreRequest, entity_ids
 from inferflow.engine.slates import Slates
@@ -29,7 +31,8 @@ from inferflow.errors import InvalidRequest
 _NO_LIMITS = Limits(**{limit.name: 2**31 - 1 for limit in dataclasses.fields(Limits)})
 """How much is too much, the server says."""
 
-_ID, _VALUE = tag(1), tag(2)
+_GROUPS = tag(6)
+"""`pairs` and `slates` of their messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,13 @@ class Outgoing:
     ids: Sequence[str]
     grouping: Literal["pairs", "slates"] | None = None
     members: Sequence[Sequence[int]] = ()
+    target: str = ""
+    """What the request calls its targets; the message has no place for it."""
 
 
-def outgoing(request: ScoreRequest, encoding: ValueEncoding = "typed") -> Outgoing:
+def outgoing(
+    request: ScoreRequest, encoding: ValueEncoding = "typed", tenant_id: str = ""
+) -> Outgoing:
     """Raises InvalidRequest naming the part that has no wire form."""
     check_text(request.config_id, "model_config_id", "an id")
     check_text(request.tracking_id, "tracking_id", "an id")
@@ -54,22 +61,25 @@ def outgoing(request: ScoreRequest, encoding: ValueEncoding = "typed") -> Outgoi
     kind, message = _message(slates)
     message.model_config_id = request.config_id
     message.tracking_id = request.tracking_id
+    message.tenant_id = tenant_id
     for column in _context(request, entities, encoding):
         message.context_features.add(
             name=column.name,
-            value=column.parts[0],
+            value=column.bytes(1)[0],
             data_type=column.dtype.code,
             vector_dim=column.dim,
         )
     columns = _features(request, len(ids), encoding)
     _declare(message.target_input_schema, columns)
-    message.targets.extend(_rows([fields(_ID, [each.encode() for each in ids])], columns))
+    message.targets.extend(target_rows(ids, columns, len(ids)))
     method = f"Infer{kind}"
     if slates is None:
-        return Outgoing(method, message.SerializeToString(), ids)
-    members = [slates.members(number).tolist() for number in range(slates.count)]
-    _add_groups(message, slates.kind, members, request, encoding)
-    return Outgoing(method, message.SerializeToString(), ids, slates.kind, members)
+        return Outgoing(method, message.SerializeToString(), ids, target=target)
+    indices = slates.indices.tolist()
+    members = [indices[start:end] for start, end in pairwise(slates.offsets.tolist())]
+    groups = _groups(message, slates.kind, members, request, encoding)
+    body = message.SerializeToString() + groups
+    return Outgoing(method, body, ids, slates.kind, members, target)
 
 
 def _message(slates: Slates | None) -> tuple[str, Any]:
@@ -138,11 +148,6 @@ def _declare(schema: Any, columns: Sequence[WireColumn]) -> None:
         schema.add(name=column.name, data_type=column.dtype.code, vector_dim=column.dim)
 
 
-def _rows(start: list[list[bytes]], columns: Sequence[WireColumn]) -> list[bytes]:
-    written = start + [fields(_VALUE, column.parts) for column in columns]
-    return list(map(b"".join, zip(*written, strict=True)))
-
-
 # --- pairs and slates -----------------------------------------------------------------------
 
 
@@ -158,25 +163,22 @@ def _slates(request: ScoreRequest, rows: int) -> Slates | None:
     return None
 
 
-def _add_groups(
+def _groups(
     message: Any,
     kind: Literal["pairs", "slates"],
     members: Sequence[Sequence[int]],
     request: ScoreRequest,
     encoding: ValueEncoding,
-) -> None:
+) -> bytes:
+    """The groups as fields that follow all others of the message; their schema is put in it."""
     columns = [
         row_column(name, values, len(members), kind, encoding, f"slate_features.{name}")
         for name, values in named_columns(request.slate_features, "slate_features").items()
     ]
-    values = list(zip(*(column.parts for column in columns), strict=True)) or [()] * len(members)
     if kind == "pairs":
         _declare(message.pair_input_schema, columns)
-        for (first, second), parts in zip(members, values, strict=True):
-            message.pairs.add(
-                first_target_index=first, second_target_index=second, feature_values=parts
-            )
+        rows = pair_rows(members, columns, len(members))
     else:
         _declare(message.slate_input_schema, columns)
-        for rows, parts in zip(members, values, strict=True):
-            message.slates.add(target_indices=rows, feature_values=parts)
+        rows = slate_rows(members, columns, len(members))
+    return b"".join(fields(_GROUPS, rows))

@@ -19,9 +19,9 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from inferflow.components.cache_table import CacheTable
-from inferflow.components.read import failed_keys
+from inferflow.components.read import BatchedRead, failed_keys
 from inferflow.engine.deadline import Deadline
-from inferflow.engine.ports import Array, FeatureRows, GroupRows, KeyColumns, PreparedRead
+from inferflow.engine.ports import Array, FeatureRows, GroupRows, KeyColumns
 from inferflow.engine.recording import StepRecord
 from inferflow.plan.plan import CacheRule
 from inferflow.plan.query import FeatureRead
@@ -78,7 +78,7 @@ class ScopedCache:
 
     async def fetch(
         self,
-        prepared: PreparedRead,
+        read: BatchedRead,
         columns: KeyColumns,
         deadline: Deadline,
         record: StepRecord | None,
@@ -97,7 +97,7 @@ class ScopedCache:
             missing[hits] = False
         positions = np.flatnonzero(missing).tolist()
         wanted = tuple([column[i] for i in positions] for column in columns)
-        fresh = await prepared.fetch(wanted, deadline=deadline)
+        fresh = await read.fetch(wanted, deadline=deadline, record=record)
         self._keep([keys[i] for i in positions], fresh)
         return fresh if found is None else _interleaved(found, fresh, missing)
 

@@ -73,7 +73,7 @@ class CacheTable:
             slots = list(map(self._index.get, keys))
             if None not in slots:
                 where = np.array(slots, dtype=np.intp)
-                if self._expiry.take(where).min() > now:
+                if np.minimum.reduce(self._expiry.take(where)) > now:
                     return None, self._taken(where)
             found = [
                 (position, slot)
@@ -87,7 +87,7 @@ class CacheTable:
 
     def _taken(self, slots: Array) -> FeatureRows:
         states = self._states.take(slots, axis=0)
-        is_real = not states.any()
+        is_real = not np.count_nonzero(states)
         groups = []
         for g, runs in enumerate(self._runs):
             absent: dict[str, Array] = {}

@@ -31,9 +31,11 @@ def through(values: Array, via: DType | None, name: str) -> Array:
 
 def blank_rows(columns: Sequence[Column], matrix: Matrix) -> Array | None:
     """Rows on which some input has no value; None when all have."""
-    if not matrix.has_blanks:
-        return None
-    return merged([matrix.blank(column) for column in columns], matrix.rows)
+    return (
+        None
+        if not matrix.has_blanks
+        else merged([matrix.blank(column) for column in columns], matrix.rows)
+    )
 
 
 def judge_numbers(
@@ -43,7 +45,7 @@ def judge_numbers(
     if values.dtype.kind not in "fV":  # float8 has a kind of its own
         return values, None
     finite = np.isfinite(values)
-    if finite.all():
+    if np.logical_and.reduce(finite, axis=None):  # `all`, without the way through Python
         return values, None
     odd = ~finite
     run.nans[step.name] = run.nans.get(step.name, 0) + int(odd.sum())

@@ -45,7 +45,9 @@ class ComputeComponent:
             values = matrix.column(source.target)
             if rows is not None and len(values) > 1:
                 values = values[rows]
-            columns.append(through(values, source.via, source.name))
+            columns.append(
+                values if source.via is None else through(values, source.via, source.name)
+            )
         count = matrix.rows if rows is None else len(rows)
         computed = await self._evaluated(columns, count, run)
         values = as_judged(without_marked(computed), self._output.dtype)
@@ -58,11 +60,15 @@ class ComputeComponent:
         values, odd = judge_numbers(
             values, step.nan_policy, step.nan_default, run=run, step=step, space="target"
         )
-        invalid = merged([blank, marked, odd], matrix.rows)
+        invalid = blank
+        if marked is not None or odd is not None:
+            invalid = merged([blank, marked, odd], matrix.rows)
         matrix.put(self._output.block, as_output(values, self._output.dtype), invalid=invalid)
 
     def _evaluated(self, columns: list[Array], rows: int, run: Run) -> Awaitable[Computed]:
-        deadline = run.deadline.within(self.step.timeout_ms)
+        deadline = run.deadline
+        if self.step.timeout_ms is not None:
+            deadline = deadline.within(self.step.timeout_ms)
         call = self._prepared.run(columns, rows, deadline=deadline)
         return timed(call, run.record(self.step))
 

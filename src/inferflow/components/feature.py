@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from inferflow.components.cache import FeatureCache, ScopedCache
-from inferflow.components.init import requested_values, text_block
+from inferflow.components.init import requested_values
 from inferflow.components.keys import KeyBatch, key_batch
 from inferflow.components.read import BatchedRead, failed_keys
 from inferflow.engine.binding import Origin
-from inferflow.engine.matrix import merged
+from inferflow.engine.matrix import merged, text_block
 from inferflow.engine.ports import (
     Array,
     FeatureReader,
@@ -19,7 +19,7 @@ from inferflow.engine.ports import (
     GroupRows,
     ReadState,
 )
-from inferflow.engine.recording import ReadRecord, StepRecord
+from inferflow.engine.recording import ReadRecord
 from inferflow.engine.run import Run
 from inferflow.errors import InvalidRequest, StoreFailed
 from inferflow.plan.plan import Column, FeatureStep, RequestColumn
@@ -55,22 +55,18 @@ class FeatureComponent:
         if keys.count == 0:
             self._stand_in(run, ReadState.MISSING, blank=step.on_error != "default")
             return
-        rows = await self._fetch(self._read, keys, run, record)
+        deadline = run.deadline
+        if step.timeout_ms is not None:
+            deadline = deadline.within(step.timeout_ms)
+        if self._cache is not None:
+            rows = await self._cache.fetch(self._read, keys.columns, deadline, record)
+        else:
+            rows = await self._read.fetch(keys.columns, deadline=deadline, record=record)
         if record is not None and record.read is not None:
             record.read.written_ms = tuple(group.written_ms for group in rows.groups)
         failed = failed_keys(rows)
         lost = None if failed is None else self._lost(failed, rows.failure, keys, run)
         self._put(rows, keys, lost, run)
-
-    async def _fetch(
-        self, read: BatchedRead, keys: KeyBatch, run: Run, record: StepRecord | None
-    ) -> FeatureRows:
-        deadline = run.deadline.within(self.step.timeout_ms)
-        if record is not None:
-            read = read.timed(record)
-        if self._cache is not None:
-            return await self._cache.fetch(read, keys.columns, deadline, record)
-        return await read.fetch(keys.columns, deadline=deadline)
 
     def _lost(self, failed: Array, why: str, keys: KeyBatch, run: Run) -> Array:
         """Rows whose key could not be asked for, marked."""
@@ -86,16 +82,21 @@ class FeatureComponent:
     def _put(self, rows: FeatureRows, keys: KeyBatch, lost: Array | None, run: Run) -> None:
         step, matrix, inverse = self.step, run.matrix, keys.inverse
         blank = None
-        if step.on_error != "default":
+        if step.on_error != "default" and (keys.unusable is not None or lost is not None):
             blank = merged([keys.unusable, lost], matrix.rows)
-        pins = run.binding.pins.get(step.name)
+        pins = run.binding.pins.get(step.name) if run.binding.pins else None
+        is_marked = keys.unusable is not None or pins is not None or bool(step.fills)
         for g, group in enumerate(rows.groups):
-            states = None if group.states is None else spread(group.states, inverse)
-            if group.absent or keys.unusable is not None or pins is not None or step.fills:
+            states, runs = group.states, group.runs
+            if states is not None:
+                states = spread(states, inverse)
+            if is_marked or group.absent:
                 self._put_marked(g, group, states, blank, keys, run, pins or ())
                 continue
-            for block, values in zip(step.blocks[g], group.runs, strict=True):
-                matrix.put(block, spread(values, inverse), invalid=blank, states=states)
+            if inverse is not None:
+                runs = tuple([spread(values, inverse) for values in runs])
+            for block, values in zip(step.blocks[g], runs, strict=True):
+                matrix.put(block, values, invalid=blank, states=states)
 
     def _put_marked(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from inferflow.dtypes import STRING, dtype_of
 from inferflow.dtypes.casting import cast
 from inferflow.engine.binding import Origin
-from inferflow.engine.matrix import Array
+from inferflow.engine.matrix import Array, text_block
 from inferflow.engine.run import Run
 from inferflow.errors import CastFailed, EngineFault, InvalidInput, InvalidRequest
 from inferflow.plan.plan import RequestColumn, Step
@@ -25,6 +25,10 @@ class InitComponent:
         matrix = run.matrix
         for requested, origin in run.binding.targets:
             assert requested.target is not None
+            keys = None if requested.dtype is not None else _keys(requested, origin, run)
+            if keys is not None:
+                matrix.put_keys(requested.target.block, keys)
+                continue
             values = requested_values(requested, origin, run)
             _check_count(len(values), origin, run)
             matrix.put(requested.target.block, values)
@@ -64,6 +68,16 @@ def _given(origin: Origin, run: Run) -> Any:
     return (request.slate_features if origin.kind == "slate" else request.context)[origin.name]
 
 
+def _keys(requested: RequestColumn, origin: Origin, run: Run) -> list[str] | None:
+    """The values of a column that nobody gave a type, if they are known to be key texts."""
+    if origin.kind == "entity":
+        return run.entities[origin.name]
+    if origin.kind != "context" or requested.width not in (None, 1):
+        return None
+    given = run.request.context[origin.name]
+    return [given] if type(given) is str and given and given.isascii() else None
+
+
 def requested_values(requested: RequestColumn, origin: Origin, run: Run) -> Array:
     """The part of the request an origin names, as a block of rows."""
     if origin.kind == "entity":
@@ -73,12 +87,6 @@ def requested_values(requested: RequestColumn, origin: Origin, run: Run) -> Arra
     given = requested.default if origin.kind == "default" else _given(origin, run)
     is_row = origin.kind in ("context", "default")
     return typed_block(given, requested, str(origin), is_row=is_row)
-
-
-def text_block(texts: list[str]) -> Array:
-    block = np.empty((len(texts), 1), dtype=object)
-    block[:, 0] = texts
-    return block
 
 
 def typed_block(given: Any, requested: RequestColumn, field: str, *, is_row: bool) -> Array:

@@ -18,6 +18,9 @@ from inferflow.engine.ports import Array, KeyColumns, ReadState
 from inferflow.errors import InvalidInput
 from inferflow.plan.plan import Column, KeySource
 
+Part = Array | list[str]
+"""A column of a key: any values, or texts that are known to be key texts."""
+
 SORTING_PAYS = 500
 """Rows of whole numbers from which on sorting them is faster than a dictionary. Measured."""
 
@@ -36,23 +39,29 @@ class KeyBatch:
 
 def key_batch(keys: Sequence[KeySource], matrix: Matrix) -> KeyBatch:
     """The distinct keys of a step's rows."""
-    parts = [matrix.column(key.column) for key in keys]
+    if len(keys) == 1:
+        texts = matrix.keys(keys[0].column)
+        if texts is not None:  # ids of the request, as they are for most steps
+            return _of_rows([texts]) if len(texts) > 1 else KeyBatch((texts,), 1, None)
     unusable = None
     if matrix.has_gaps:
         unusable = merged([_without_value(key.column, matrix) for key in keys], matrix.rows)
+    parts: list[Part] = [matrix.keys(key.column) or matrix.column(key.column) for key in keys]
     if max(map(len, parts)) == 1:
         return _one_for_all(parts, unusable, matrix.rows)
     try:
         if unusable is None:
             return _of_rows(parts)
-        return _of_usable_rows(parts, unusable, matrix.rows)
+        arrays = [matrix.column(key.column) for key in keys]
+        return _of_usable_rows(arrays, unusable, matrix.rows)
     except InvalidInput:
-        textless = _without_key_text(parts, matrix.rows)
+        arrays = [matrix.column(key.column) for key in keys]
+        textless = _without_key_text(arrays, matrix.rows)
         unusable = textless if unusable is None else unusable | textless
-        return _of_usable_rows(parts, unusable, matrix.rows)
+        return _of_usable_rows(arrays, unusable, matrix.rows)
 
 
-def _one_for_all(parts: Sequence[Array], unusable: Array | None, rows: int) -> KeyBatch:
+def _one_for_all(parts: Sequence[Part], unusable: Array | None, rows: int) -> KeyBatch:
     try:
         texts = tuple([[canonical_key(part[0])] for part in parts])
     except InvalidInput:
@@ -62,7 +71,7 @@ def _one_for_all(parts: Sequence[Array], unusable: Array | None, rows: int) -> K
     return KeyBatch(texts, 1, None)
 
 
-def _of_rows(parts: Sequence[Array]) -> KeyBatch:
+def _of_rows(parts: Sequence[Part]) -> KeyBatch:
     # Parts that are the same for all rows tell no keys apart, so they are left out of the search.
     varying = [part for part in parts if len(part) > 1]
     if not varying:
@@ -72,26 +81,29 @@ def _of_rows(parts: Sequence[Array]) -> KeyBatch:
     taken = iter(distinct)
     texts = tuple(
         [
-            _texts(next(taken), part.dtype) if len(part) > 1 else [canonical_key(part[0])] * count
+            _texts(next(taken), part) if len(part) > 1 else [canonical_key(part[0])] * count
             for part in parts
         ]
     )
     return KeyBatch(texts, count, inverse)
 
 
-def _distinct(varying: Sequence[Array]) -> tuple[list[Sequence[Any]], Array | None]:
+def _distinct(varying: Sequence[Part]) -> tuple[list[Sequence[Any]], Array | None]:
     """Each distinct combination once, one sequence per part, and row → combination (None when
     all rows differ)."""
+    first = varying[0]
     if len(varying) > 1:
-        rows: list[Any] = list(zip(*[part.tolist() for part in varying], strict=True))
-    elif varying[0].dtype.kind in "iu" and len(varying[0]) > SORTING_PAYS:
-        found, inverse = np.unique(varying[0], return_inverse=True)
+        rows: list[Any] = list(zip(*map(_listed, varying), strict=True))
+    elif isinstance(first, list):
+        rows = first
+    elif first.dtype.kind in "iu" and len(first) > SORTING_PAYS:
+        found, inverse = np.unique(first, return_inverse=True)
         return [found.tolist()], inverse
     else:
-        rows = varying[0].tolist()
+        rows = first.tolist()
     number = dict.fromkeys(rows)
     if len(number) == len(rows):
-        return [rows] if len(varying) == 1 else [part.tolist() for part in varying], None
+        return [rows] if len(varying) == 1 else list(map(_listed, varying)), None
     for position, key in enumerate(number):
         number[key] = position
     distinct: list[Sequence[Any]] = (
@@ -100,7 +112,15 @@ def _distinct(varying: Sequence[Array]) -> tuple[list[Sequence[Any]], Array | No
     return distinct, np.array(list(map(number.__getitem__, rows)), dtype=np.intp)
 
 
-def _texts(values: Sequence[Any], dtype: np.dtype[Any]) -> list[str]:
+def _listed(part: Part) -> list[Any]:
+    return part if isinstance(part, list) else part.tolist()
+
+
+def _texts(values: Sequence[Any], part: Part) -> Sequence[str]:
+    """The key texts of some of a part's values."""
+    if isinstance(part, list):
+        return values
+    dtype = part.dtype
     if dtype.kind in "iu":
         return list(map(str, values))
     if dtype.kind == "O":

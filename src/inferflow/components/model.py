@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from inferflow.components.batching import Call, answers
 from inferflow.components.calibration import Calibrator
 from inferflow.components.columns import blank_rows, judge_numbers, through
 from inferflow.components.routing import choose_arm
@@ -18,14 +20,19 @@ from inferflow.engine.matrix import Array, Matrix, merged
 from inferflow.engine.ports import ComputeRunner, ModelRunner, PreparedModel
 from inferflow.engine.recording import StepRecord
 from inferflow.engine.run import Run
-from inferflow.errors import DeadlinePassed, InferflowError, ModelFailed
+from inferflow.errors import InferflowError, ModelFailed
 from inferflow.plan.plan import ModelArm, ModelStep, OutputPlan, Space, TensorPlan
+
+MARGIN_MS = 5.0
+"""For what is left to do after the last call has been given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
     plan: ModelArm
     model: PreparedModel
+    takes_rows: bool
+    """Whether its tensors are [rows, width], the shape they are laid out in."""
 
 
 class ModelComponent:
@@ -40,6 +47,7 @@ class ModelComponent:
                     tuple(tensor.name for tensor in arm.tensors),
                     tuple(output.tensor for output in arm.outputs),
                 ),
+                all(len(tensor.shape) == 2 for tensor in arm.tensors),
             )
             for arm in step.arms
         )
@@ -87,34 +95,52 @@ class ModelComponent:
         rows of the request; None when they are the same.
         """
         step = self.step
-        deadline = run.deadline.within(step.timeout_ms)
+        deadline = self._deadline(arm, run)
         size = step.batch_size or count
         record = run.record(step)
         if record is not None:
             record.batches = -(-count // size)
         if count <= size:
             return await call(arm, tensors, count, deadline, record), None
-        answered = np.ones(count, dtype=bool)
-        parts: list[list[Array]] = []
-        failures: list[tuple[slice, InferflowError]] = []
-        for start in range(0, count, size):
-            part = slice(start, start + size)
+        parts = [slice(start, start + size) for start in range(0, count, size)]
+
+        async def one(part: slice) -> list[Array]:
             batch = [tensor[part] for tensor in tensors]
-            try:
-                parts.append(await call(arm, batch, len(batch[0]), deadline, record))
-            except (ModelFailed, DeadlinePassed) as broken:
-                if step.on_error == "fail" or run.deadline.is_past():
-                    raise
-                answered[part] = False
-                failures.append((part, broken))
-        if not parts:
+            return await call(arm, batch, len(batch[0]), deadline, record)
+
+        found = await self._asked([partial(one, part) for part in parts], arm, run)
+        failures = [
+            (part, cause)
+            for part, cause in zip(parts, found, strict=True)
+            if isinstance(cause, InferflowError)
+        ]
+        given = [each for each in found if not isinstance(each, InferflowError)]
+        if not given:
             raise failures[0][1]
+        answered = np.ones(count, dtype=bool)
         for part, cause in failures:
+            answered[part] = False
             lost = np.zeros(run.matrix.rows, dtype=bool)
             lost[part if rows is None else rows[part]] = True
             run.mark(step, lost, str(cause))
-        outputs = [np.concatenate(same) for same in zip(*parts, strict=True)]
+        outputs = [np.concatenate(same) for same in zip(*given, strict=True)]
         return outputs, np.flatnonzero(answered) if failures else None
+
+    def _deadline(self, arm: Arm, run: Run) -> Deadline:
+        """When a call must be back. One that leaves this process a little before the request's own
+        time is up, so that there is an answer to give without it."""
+        whole = run.deadline if arm.plan.endpoint.is_local else run.deadline.ahead(MARGIN_MS)
+        return whole.within(self.step.timeout_ms)
+
+    async def _asked(
+        self, calls: Sequence[Call[list[Array]]], arm: Arm, run: Run
+    ) -> list[list[Array] | InferflowError]:
+        """What each call gave. A failure is everybody's when the step or the request ends by it."""
+        return await answers(
+            calls,
+            together=not arm.plan.endpoint.is_local,
+            gives_up=lambda: self.step.on_error == "fail" or run.deadline.is_past(),
+        )
 
     async def _write(
         self,
@@ -134,8 +160,9 @@ class ModelComponent:
             lost[rows] = False
         blocks = []
         for plan, array in zip(outputs, arrays, strict=True):
-            values = as_scores(plan, array, run, step.model)
-            values, odd, reason = await self._calibrate(plan, values, run.deadline)
+            values, odd, reason = as_scores(plan, array, run, step.model), None, ""
+            if step.calibrations:
+                values, odd, reason = await self._calibrate(plan, values, run.deadline)
             if rows is not None:
                 values = scattered(values, rows, count)
                 odd = None if odd is None else scattered(odd, rows, count)
@@ -149,7 +176,9 @@ class ModelComponent:
             if lost is not None and step.on_error == "default":
                 values[lost] = default_scores(plan, step.nan_default)
                 invalid = blank
-            blocks.append((plan.block, values, merged([invalid, odd, bad], count)))
+            if odd is not None or bad is not None:
+                invalid = merged([invalid, odd, bad], count)
+            blocks.append((plan.block, values, invalid))
         for block, values, invalid in blocks:
             run.matrix.put(block, values, invalid=invalid)
 
@@ -174,8 +203,11 @@ async def call(
     arm: Arm, tensors: Sequence[Array], rows: int, deadline: Deadline, record: StepRecord | None
 ) -> list[Array]:
     """Run one batch and check that there is an answer for every row."""
-    shaped = [_shaped(tensor, plan) for tensor, plan in zip(tensors, arm.plan.tensors, strict=True)]
-    outputs = await timed(arm.model.run(shaped, deadline=deadline), record)
+    if not arm.takes_rows:
+        tensors = [
+            _shaped(each, plan) for each, plan in zip(tensors, arm.plan.tensors, strict=True)
+        ]
+    outputs = await timed(arm.model.run(tensors, deadline=deadline), record)
     if len(outputs) != len(arm.plan.outputs):
         raise ModelFailed(
             arm.plan.endpoint.model,

@@ -1,7 +1,6 @@
 """Asks the store for keys: in batches, and believing no reply that does not line up.
 
-A batch that fails loses its own keys and no others. A wrapper around a prepared read that is
-one itself, so that the cache in front of it need not know.
+A batch that fails loses its own keys and no others.
 """
 
 from __future__ import annotations
@@ -24,22 +23,24 @@ from inferflow.engine.recording import StepRecord
 from inferflow.errors import DeadlinePassed, StoreFailed
 from inferflow.plan.plan import FeatureStep
 
+_FAILED = int(ReadState.FAILED)  # arrays compare quicker with a plain number
+
 
 class BatchedRead:
-    __slots__ = ("_own", "_record", "_step")
+    __slots__ = ("_own", "_step")
 
-    def __init__(
-        self, own: PreparedRead, step: FeatureStep, record: StepRecord | None = None
-    ) -> None:
+    def __init__(self, own: PreparedRead, step: FeatureStep) -> None:
         self._own = own
         self._step = step
-        self._record = record
 
-    async def fetch(self, keys: KeyColumns, *, deadline: Deadline) -> FeatureRows:
-        """All keys or, when some batches fail, the rest of them; raises when every batch does."""
+    async def fetch(
+        self, keys: KeyColumns, *, deadline: Deadline, record: StepRecord | None = None
+    ) -> FeatureRows:
+        """All keys or, when some batches fail, the rest of them; raises when every batch does.
+        Each batch is noted in the record, when there is one."""
         count, size = len(keys[0]), self._step.batch_size
         if not size or count <= size:
-            answer = await timed(self._own.fetch(keys, deadline=deadline), self._record)
+            answer = await timed(self._own.fetch(keys, deadline=deadline), record)
             return _lined_up(answer, count)
         parts: list[FeatureRows] = []
         causes: list[StoreFailed | DeadlinePassed] = []
@@ -47,7 +48,7 @@ class BatchedRead:
             batch = tuple(column[start : start + size] for column in keys)
             asked = len(batch[0])
             try:
-                parts.append(await timed(self._ask(batch, deadline), self._record))
+                parts.append(await timed(self._ask(batch, deadline), record))
             except (StoreFailed, DeadlinePassed) as broken:
                 if self._step.on_error == "fail":
                     raise
@@ -62,10 +63,6 @@ class BatchedRead:
 
     async def _ask(self, keys: KeyColumns, deadline: Deadline) -> FeatureRows:
         return _lined_up(await self._own.fetch(keys, deadline=deadline), len(keys[0]))
-
-    def timed(self, record: StepRecord) -> BatchedRead:
-        """The same read for one request, each of its batches noted."""
-        return BatchedRead(self._own, self._step, record)
 
     def _failed(self, count: int) -> FeatureRows:
         states = np.full(count, ReadState.FAILED, np.uint8)
@@ -82,8 +79,8 @@ def failed_keys(rows: FeatureRows) -> Array | None:
     failed: Array | None = None
     for group in rows.groups:
         if group.states is not None:
-            mask = group.states == ReadState.FAILED
-            if mask.any():
+            mask = group.states == _FAILED
+            if np.count_nonzero(mask):
                 failed = mask if failed is None else failed | mask
     return failed
 

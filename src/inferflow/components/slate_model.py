@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from inferflow.components.slate_columns import (
 from inferflow.engine.matrix import Array
 from inferflow.engine.run import Run
 from inferflow.engine.slates import Slates
-from inferflow.errors import DeadlinePassed, InferflowError, InvalidRequest, ModelFailed
+from inferflow.errors import InferflowError, InvalidRequest
 from inferflow.plan.plan import Source, TensorPlan
 
 
@@ -69,16 +70,15 @@ class SlateModelComponent(ModelComponent):
             if wrong.any():
                 run.mark(step, wrong, f"the model takes {form.size} items at a time", "slate")
                 asked &= ~wrong
-        results: list[tuple[Array, list[Array]]] = []
-        failures: list[tuple[Array, InferflowError]] = []
-        for numbers in _calls(slates, asked, form, step.batch_size):
-            part = _Part(numbers, chosen(slates, numbers))
-            try:
-                results.append((numbers, await self._call(arm, part, form, run)))
-            except (ModelFailed, DeadlinePassed) as broken:
-                if step.on_error == "fail" or run.deadline.is_past():
-                    raise
-                failures.append((numbers, broken))
+        parts = list(_calls(slates, asked, form, step.batch_size))
+
+        async def one(numbers: Array) -> list[Array]:
+            return await self._call(arm, _Part(numbers, chosen(slates, numbers)), form, run)
+
+        found = await self._asked([partial(one, numbers) for numbers in parts], arm, run)
+        both = list(zip(parts, found, strict=True))
+        results = [(part, each) for part, each in both if not isinstance(each, InferflowError)]
+        failures = [(part, each) for part, each in both if isinstance(each, InferflowError)]
         if record is not None:
             record.batches = len(results) + len(failures)
         if not results:
@@ -106,7 +106,7 @@ class SlateModelComponent(ModelComponent):
     async def _call(self, arm: Arm, part: _Part, form: _Form, run: Run) -> list[Array]:
         """Scores of these slates, one row each per output."""
         slates = part.slates
-        deadline = run.deadline.within(self.step.timeout_ms)
+        deadline = self._deadline(arm, run)
         tensors = [_tensor(plan, part, form, run) for plan in arm.plan.tensors]
         rows = slates.count if form.fused else len(slates.indices)
         outputs = await call(arm, tensors, rows, deadline, run.record(self.step))

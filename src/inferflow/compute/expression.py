@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -25,6 +26,11 @@ from inferflow.dtypes import FP32, FP64, DType
 from inferflow.errors import ComputeFailed, InvalidInput
 
 Kind = Literal["infix", "postfix"]
+
+_QUIET = Context()
+_QUIET.run(np.seterr, all="ignore")
+"""Where numpy does not warn. A copy of it costs a fraction of `np.errstate`, which is made anew
+each time; an expression asks nothing else of its context."""
 
 
 @dataclass(slots=True)
@@ -82,12 +88,7 @@ class Expression:
         if steps is None:
             raise InvalidInput(f"expressions are evaluated in FP32 or FP64, not in {precision}")
         dtype = precision.numpy
-        with np.errstate(all="ignore"):
-            frame = Frame(rows, dtype, strict, self._operands(columns, rows, dtype), columns)
-            stack: Stack = []
-            for step in steps:
-                step(stack, frame)
-        values, marks = stack[0]
+        values, marks = _QUIET.copy().run(self._result, steps, columns, rows, dtype, strict)
         if values.shape != (rows,):
             values = np.full(rows, values, dtype)
         elif len(steps) == 1:
@@ -95,6 +96,20 @@ class Expression:
         if marks is None:
             return Evaluation(values)
         return _marked(values, marks, rows, strict)
+
+    def _result(
+        self,
+        steps: Sequence[Step],
+        columns: Sequence[Array],
+        rows: int,
+        dtype: np.dtype[Any],
+        strict: bool,
+    ) -> Operand:
+        frame = Frame(rows, dtype, strict, self._operands(columns, rows, dtype), columns)
+        stack: Stack = []
+        for step in steps:
+            step(stack, frame)
+        return stack[0]
 
     def _operands(self, columns: Sequence[Array], rows: int, dtype: np.dtype[Any]) -> list[Operand]:
         if len(columns) != len(self.variables):

@@ -84,4 +84,6 @@ def failure(marks: Marks, rows: int) -> ComputeFailed:
     marked = np.broadcast_to(marks != 0, (rows,))
     count = int(np.count_nonzero(marked))
     where = f" (in {count} of {rows} rows, first in row {int(marked.argmax())})" if count else ""
-    return ComputeFailed(reason(marks) + where)
+    present = int(np.bitwise_or.reduce(marks, axis=None))
+    operations = tuple(why.name.lower() for why in Why if present & why)
+    return ComputeFailed(reason(marks) + where, operations=operations)

@@ -19,6 +19,8 @@ from inferflow.errors import CastFailed, InvalidInput
 
 def canonical_key(value: object) -> str:
     """The key text of one value. Raises InvalidInput when there is none."""
+    if type(value) is str and value and value.isascii():
+        return value
     if isinstance(value, str):
         return _text(str(value))
     if isinstance(value, bool | np.bool_):

@@ -31,11 +31,13 @@ class Asking(ABC, Generic[Answer]):
         tracking_id: str = "",
         for_user: str = "",
         deadline_ms: float | None = None,
+        explain: bool = False,
         **more_entities: Any,
     ) -> Answer:
         """Score targets one by one. Entities are keywords: user="7", product=["1", "2"].
 
-        `for_user` is who the request is for where no entity says it; it decides routing.
+        `for_user` is who the request is for where no entity says it; it decides routing. With
+        `explain`, what happens is kept, and `explain()` of the answer tells of this very request.
         """
         return self.answer(
             ScoreRequest(
@@ -46,6 +48,7 @@ class Asking(ABC, Generic[Answer]):
                 tracking_id=tracking_id,
                 user_id=for_user,
                 deadline_ms=deadline_ms,
+                explain=explain,
             )
         )
 
@@ -61,6 +64,7 @@ class Asking(ABC, Generic[Answer]):
         tracking_id: str = "",
         for_user: str = "",
         deadline_ms: float | None = None,
+        explain: bool = False,
         **more_entities: Any,
     ) -> Answer:
         """Score pairs of targets, given as pairs of positions in the target list."""
@@ -75,6 +79,7 @@ class Asking(ABC, Generic[Answer]):
                 tracking_id=tracking_id,
                 user_id=for_user,
                 deadline_ms=deadline_ms,
+                explain=explain,
             )
         )
 
@@ -90,6 +95,7 @@ class Asking(ABC, Generic[Answer]):
         tracking_id: str = "",
         for_user: str = "",
         deadline_ms: float | None = None,
+        explain: bool = False,
         **more_entities: Any,
     ) -> Answer:
         """Score groups of targets, given as lists of positions in the target list."""
@@ -104,5 +110,6 @@ class Asking(ABC, Generic[Answer]):
                 tracking_id=tracking_id,
                 user_id=for_user,
                 deadline_ms=deadline_ms,
+                explain=explain,
             )
         )

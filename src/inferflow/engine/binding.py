@@ -7,9 +7,9 @@ bounded cache, so that a request itself does no name look-up.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
@@ -62,10 +62,14 @@ def signature_of(request: ScoreRequest) -> Signature:
     return (
         tuple(request.entities),
         tuple(request.context),
-        tuple((entity, name) for entity, named in request.features.items() for name in named),
+        _inline_names(request.features) if request.features else (),
         tuple(request.slate_features),
         "pairs" if request.pairs is not None else "slates" if request.slates is not None else "",
     )
+
+
+def _inline_names(features: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    return tuple((entity, name) for entity, named in features.items() for name in named)
 
 
 class Binder:

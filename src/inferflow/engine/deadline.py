@@ -33,9 +33,15 @@ class Deadline:
         if self.clock() >= self.at:
             raise DeadlinePassed(doing, self.budget_ms)
 
+    def ahead(self, margin_ms: float) -> Deadline:
+        """The same, so much earlier, or by a tenth of the budget where that is less."""
+        early = Deadline(None, clock=self.clock)
+        early.budget_ms = self.budget_ms
+        early.at = self.at - min(margin_ms, self.budget_ms / 10) / 1000.0
+        return early
+
     def within(self, budget_ms: float | None) -> Deadline:
         """The earlier of this deadline and one that starts now with its own budget."""
-        if budget_ms is None:
+        if budget_ms is None or self.clock() + budget_ms / 1000.0 >= self.at:
             return self
-        own = Deadline(budget_ms, clock=self.clock)
-        return own if own.at < self.at else self
+        return Deadline(budget_ms, clock=self.clock)

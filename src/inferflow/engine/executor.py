@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
+from math import inf
 from typing import Any, Protocol
 
 from inferflow.engine.run import Run
@@ -38,22 +39,43 @@ class Component(Protocol):
         ...
 
 
-Guarded = Callable[[Component, Run], Coroutine[Any, Any, None]]
-
-
 async def execute(components: Sequence[Component], run: Run) -> None:
     """Run every component in dependency order. Components come in the plan's own order."""
-    guarded = _guarded if run.records is None else _recorded
     if all(component.is_local for component in components):
-        for component in components:
-            await guarded(component, run)
+        await execute_in_order(components, run)
     else:
-        await _execute_concurrently(components, run, guarded)
+        await _execute_concurrently(components, run)
 
 
-async def _execute_concurrently(
-    components: Sequence[Component], run: Run, guarded: Guarded
-) -> None:
+async def execute_in_order(components: Sequence[Component], run: Run) -> None:
+    """Run one component after the other, apply their failure policies, and note what happened
+    where that is watched. No step starts after the request's deadline."""
+    records, recording, deadline = run.records, run.recording, run.deadline
+    record = None
+    for component in components:
+        began = time.perf_counter()
+        if records is not None:
+            record = records[component.step.index]
+            if recording is not None:
+                record.start_us = (began - recording.began) * 1e6
+        if deadline.is_past():
+            raise _late(run)
+        try:
+            await component.run(run)
+        except asyncio.CancelledError as stopped:
+            if record is not None:
+                record.failure = type(stopped).__name__
+            raise
+        except Exception as cause:  # the boundary of a step: its policy decides what an error means
+            if record is not None:
+                record.error, record.failure = str(cause), type(cause).__name__
+            _apply_policy(component, run, cause, (time.perf_counter() - began) * 1e3)
+        finally:
+            if record is not None:
+                record.duration_us = (time.perf_counter() - began) * 1e6
+
+
+async def _execute_concurrently(components: Sequence[Component], run: Run) -> None:
     waiting = [len(component.step.needs) for component in components]
     ready = [i for i, count in enumerate(waiting) if count == 0]
     running: dict[asyncio.Task[None], int] = {}
@@ -68,13 +90,21 @@ async def _execute_concurrently(
                 if components[i].is_local:
                     if has_started:
                         await asyncio.sleep(0)  # a task sets out only when the loop gets a turn
-                    await guarded(components[i], run)
+                    await execute_in_order((components[i],), run)
                     ended.append(i)
                     break
-                running[asyncio.ensure_future(guarded(components[i], run))] = i
+                running[asyncio.ensure_future(execute_in_order((components[i],), run))] = i
                 has_started = True
             if not ended and running:
-                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                # Ports keep deadlines themselves; this is for one that does not.
+                left_s = run.deadline.remaining_s()
+                done, _ = await asyncio.wait(
+                    running,
+                    timeout=None if left_s == inf else left_s,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                if not done:
+                    raise _late(run)
                 for task in done:
                     ended.append(running.pop(task))
                     task.result()
@@ -88,38 +118,6 @@ async def _execute_concurrently(
             task.cancel()
         if running:
             await asyncio.gather(*running, return_exceptions=True)
-
-
-async def _guarded(component: Component, run: Run) -> None:
-    """Run one step and apply its failure policy. No step starts after the request's deadline."""
-    if run.deadline.is_past():
-        raise _late(run)
-    began = time.perf_counter()
-    try:
-        await component.run(run)
-    except Exception as cause:  # the boundary of a step: its policy decides what an error means
-        _apply_policy(component, run, cause, (time.perf_counter() - began) * 1e3)
-
-
-async def _recorded(component: Component, run: Run) -> None:
-    """The same, with what happened noted in the step's record."""
-    assert run.records is not None
-    record = run.records[component.step.index]
-    began = time.perf_counter()
-    if run.recording is not None:
-        record.start_us = (began - run.recording.began) * 1e6
-    if run.deadline.is_past():
-        raise _late(run)
-    try:
-        await component.run(run)
-    except asyncio.CancelledError as stopped:
-        record.failure = type(stopped).__name__
-        raise
-    except Exception as cause:  # the boundary of a step: its policy decides what an error means
-        record.error, record.failure = str(cause), type(cause).__name__
-        _apply_policy(component, run, cause, (time.perf_counter() - began) * 1e3)
-    finally:
-        record.duration_us = (time.perf_counter() - began) * 1e6
 
 
 def _apply_policy(component: Component, run: Run, cause: Exception, elapsed_ms: float) -> None:

@@ -26,6 +26,7 @@ class Matrix:
         "_invalid",
         "_pinned",
         "_states",
+        "_texts",
         "_values",
         "rows",
         "slates",
@@ -36,6 +37,7 @@ class Matrix:
         self.slates = slates
         self._blocks = blocks
         self._values: list[Array | None] = [None] * len(blocks)
+        self._texts: dict[int, list[str]] = {}
         # Kept apart from the values because they are almost always empty.
         self._invalid: dict[int, Array] = {}
         self._states: dict[int, Array] = {}
@@ -52,17 +54,18 @@ class Matrix:
     ) -> None:
         """Fill a planned block, once. `invalid` marks rows without a value, `states` says per
         row where features came from (engine.ports.ReadState)."""
-        if self._values[index] is not None:
-            raise EngineFault(f"block {index} of {self._blocks[index].step!r} is written twice")
         block = self._blocks[index]
-        rows = self.count(block.space)
-        if values.ndim != 2 or (len(values) != rows and len(values) != 1):
+        if self._values[index] is not None or index in self._texts:
+            raise EngineFault(f"block {index} of {block.step!r} is written twice")
+        shape = values.shape
+        rows = self.rows if block.space == "target" else self.slates
+        if len(shape) != 2 or (shape[0] != rows and shape[0] != 1):
             raise EngineFault(
-                f"{block.step!r} wrote shape {values.shape} where {rows} row(s) were planned"
+                f"{block.step!r} wrote shape {shape} where {rows} row(s) were planned"
             )
-        if block.width is not None and values.shape[1] != block.width:
+        if block.width is not None and shape[1] != block.width:
             raise EngineFault(
-                f"{block.step!r} wrote {values.shape[1]} value(s) per row, planned {block.width}"
+                f"{block.step!r} wrote {shape[1]} value(s) per row, planned {block.width}"
             )
         if block.dtype is not None and values.dtype != block.dtype.numpy:
             raise EngineFault(
@@ -78,26 +81,44 @@ class Matrix:
         if states is not None:
             self._states[index] = states
 
+    def put_keys(self, index: int, texts: list[str]) -> None:
+        """Fill a planned block with one key text per row, or one for all.
+
+        Most are only looked up by, as texts; an array is made of them when somebody reads one.
+        """
+        if self.is_filled(index) or len(texts) not in (1, self.rows):
+            self.put(index, text_block(texts))  # which says what is wrong
+        self._texts[index] = texts
+
+    def keys(self, column: Column) -> list[str] | None:
+        """The key texts a column was filled with, if that is how it was filled."""
+        return self._texts.get(column.block)
+
     def count(self, space: Space) -> int:
         """Rows of a space: targets, or slates."""
         return self.rows if space == "target" else self.slates
 
     def is_filled(self, index: int) -> bool:
-        return self._values[index] is not None
+        return self._values[index] is not None or index in self._texts
 
     def block(self, index: int) -> Array:
         """The whole block, [rows or 1, width]."""
         values = self._values[index]
         if values is None:
-            raise EngineFault(
-                f"a block of {self._blocks[index].step!r} is read before it is written"
-            )
+            texts = self._texts.get(index)
+            if texts is None:
+                raise EngineFault(
+                    f"a block of {self._blocks[index].step!r} is read before it is written"
+                )
+            values = self._values[index] = text_block(texts)
         return values
 
     def column(self, column: Column) -> Array:
         """One column: [rows or 1], or [rows or 1, width] for a vector."""
-        values = self.block(column.block)
-        if column.is_vector:
+        values = self._values[column.block]
+        if values is None:
+            values = self.block(column.block)
+        if column.dtype is not None and column.dtype.is_vector:
             return values[:, column.offset : column.offset + (column.width or values.shape[1])]
         if values.shape[1] > 1 and column.width is None:
             return values
@@ -138,6 +159,13 @@ class Matrix:
 
     def absent(self, column: Column) -> Array | None:
         return self._absent.get((column.block, column.offset))
+
+
+def text_block(texts: list[str]) -> Array:
+    """One text per row, as a block."""
+    block = np.empty((len(texts), 1), dtype=object)
+    block[:, 0] = texts
+    return block
 
 
 def merged(masks: Sequence[Array | None], rows: int) -> Array | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from inferflow.engine.recording import StepRecord
 from inferflow.engine.request import ScoreRequest
@@ -89,49 +89,24 @@ class Observers(Observer):
     """Several observers as one. One that raises is reported and keeps nothing from the others."""
 
     def __init__(self, *observers: Observer) -> None:
-        self._listeners = {
-            event: [
-                getattr(observer, event)
-                for observer in observers
-                if getattr(type(observer), event) is not nothing
-            ]
-            for event, nothing in vars(Observer).items()
-            if not event.startswith("_")
-        }
+        for event, nothing in vars(Observer).items():
+            if not event.startswith("_"):
+                heard = [getattr(observer, event) for observer in observers]
+                listeners = [each for each in heard if getattr(each, "__func__", 0) is not nothing]
+                # One call in place of a method that looks its listeners up: this is met by every
+                # request.
+                setattr(self, event, _telling(listeners))
 
-    def request_started(self, plan: Plan) -> None:
-        self._tell("request_started", plan)
 
-    def request_ended(self, request: RequestStats) -> None:
-        self._tell("request_ended", request)
-
-    def call_ended(self, method: str, status: int, duration_s: float) -> None:
-        self._tell("call_ended", method, status, duration_s)
-
-    def plan_live(self, config_id: str, version: str) -> None:
-        self._tell("plan_live", config_id, version)
-
-    def plan_rejected(self, config_id: str, problems: int) -> None:
-        self._tell("plan_rejected", config_id, problems)
-
-    def plan_removed(self, config_id: str) -> None:
-        self._tell("plan_removed", config_id)
-
-    def arm_chosen(self, experiment: str, config_id: str) -> None:
-        self._tell("arm_chosen", experiment, config_id)
-
-    def logs_sent(self, config_id: str, messages: int) -> None:
-        self._tell("logs_sent", config_id, messages)
-
-    def logs_failed(self, config_id: str, why: str, messages: int) -> None:
-        self._tell("logs_failed", config_id, why, messages)
-
-    def _tell(self, event: str, *facts: Any) -> None:
-        for listener in self._listeners[event]:
+def _telling(listeners: Sequence[Callable[..., None]]) -> Callable[..., None]:
+    def tell(*facts: object) -> None:
+        for listener in listeners:
             try:
                 listener(*facts)
             except Exception:  # an observer is a guest: its bugs are not the request's
                 log.exception("observer_failed", extra={"listener": listener.__qualname__})
+
+    return tell
 
 
 def guarded(observer: Observer) -> Observers:

@@ -17,6 +17,7 @@ import numpy as np
 from inferflow.compute import Evaluation
 from inferflow.dtypes import DType
 from inferflow.engine.deadline import Deadline
+from inferflow.errors import DeadlinePassed, ModelFailed, Overloaded, Unreachable
 from inferflow.plan.catalog import Endpoint
 from inferflow.plan.query import FeatureRead as FeatureRead
 from inferflow.plan.query import GroupRead as GroupRead
@@ -92,15 +93,19 @@ class FeatureReader(Protocol):
 # --- models ---------------------------------------------------------------------------------
 
 
+MODEL_FAILURES = (ModelFailed, DeadlinePassed, Unreachable, Overloaded)
+"""How a call of a model may end without an answer."""
+
+
 class PreparedModel(Protocol):
     endpoint: Endpoint
     version: str
-    """The version that answers now."""
+    """The version that answers now; empty while a server has not said."""
 
     async def run(self, tensors: Sequence[Array], *, deadline: Deadline) -> Sequence[Array]:
         """Run the model on one batch: tensors in the prepared input order, outputs likewise.
 
-        Raises ModelFailed or DeadlinePassed; the caller owns all arrays.
+        Raises one of MODEL_FAILURES. Arrays of the answer may be read-only.
         """
         ...
 

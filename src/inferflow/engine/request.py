@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,12 @@ from inferflow.errors import CastFailed, InvalidInput, InvalidRequest
 from inferflow.plan.problems import closest_hint
 
 Ids = Sequence[str]
+
+
+class KeyTexts(list[str]):
+    """Ids that somebody has checked already: key texts, not too many and not too long."""
+
+    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -36,6 +41,8 @@ class ScoreRequest:
     """It came by the older call, the one that answers in text rows; only counted by."""
     wants_inputs: Callable[[str], bool] | None = None
     """Told who asks, says whether to answer with all model inputs before the response columns."""
+    explain: bool = False
+    """Keep what happens on the way, so that the answer can say how it came about."""
 
 
 _KEYS = frozenset(
@@ -75,6 +82,8 @@ def request_from(document: Any, *, config_id: str = "") -> ScoreRequest:
     named = document.get("model_config_id", config_id)
     if not named:
         raise InvalidRequest("model_config_id", "is required")
+    if config_id and str(named) != config_id:
+        raise InvalidRequest("model_config_id", f"is {named!r}, and {config_id!r} was asked for")
     for key in ("model_config_id", "tracking_id", "user_id"):
         if not isinstance(document.get(key, ""), str | int):
             raise InvalidRequest(key, "text is wanted")
@@ -102,13 +111,19 @@ def routing_key(request: ScoreRequest, entities: Mapping[str, Sequence[str]]) ->
         if ids is not None and len(ids) == 1:
             return ids[0]
         if name in request.context:
-            with suppress(InvalidInput):  # nothing, or no id: it tells nobody apart
+            try:
                 return canonical_key(request.context[name])
+            except InvalidInput:  # nothing, or no id: it tells nobody apart
+                continue
     return request.tracking_id
 
 
 def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
     """The ids of one entity as key texts."""
+    if type(given) is KeyTexts:
+        return given
+    if type(given) is list and given and _are_plain_texts(given) and _fit(given, limits):
+        return list(given)
     field = f"entities.{name}"
     if isinstance(given, list):
         ids = list(given)
@@ -132,6 +147,11 @@ def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
         for position, value in enumerate(ids):
             limits.check("id_bytes", len(value.encode()), f"{field}[{position}]")
     return ids
+
+
+def _fit(ids: Sequence[str], limits: Limits) -> bool:
+    """Whether so many texts of these lengths are surely within the limits."""
+    return len(ids) <= limits.targets and max(map(len, ids)) * 4 <= limits.id_bytes
 
 
 def _are_plain_texts(ids: Sequence[Any]) -> bool:

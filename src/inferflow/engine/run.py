@@ -42,7 +42,6 @@ class Run:
         plan: Plan,
         request: ScoreRequest,
         binding: Binding,
-        *,
         entities: dict[str, list[str]],
         ids: Sequence[str],
         slates: Slates | None,

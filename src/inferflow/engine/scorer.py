@@ -17,7 +17,7 @@ import numpy as np
 from inferflow.dtypes import dtype_of
 from inferflow.engine.binding import Binder, Binding
 from inferflow.engine.deadline import Clock, Deadline
-from inferflow.engine.executor import Component, execute
+from inferflow.engine.executor import Component, execute, execute_in_order
 from inferflow.engine.limits import Limits
 from inferflow.engine.matrix import Matrix
 from inferflow.engine.observer import Observer, RequestStats, guarded, mode_of
@@ -49,6 +49,7 @@ class Scorer:
         self.is_local = all(component.is_local for component in components)
         """True when a request never waits on anything outside this process."""
         self._components = components
+        self._execute = execute_in_order if self.is_local else execute
         self._limits = limits
         self._clock = clock
         self._new_id = new_id
@@ -75,7 +76,7 @@ class Scorer:
         run = self._begin(request, recording, records)
         if stats is not None:
             stats.rows = len(run.ids) if run.slates is None else run.slates.count
-        await execute(self._components, run)
+        await self._execute(self._components, run)
         scores = self._collect(run)
         if recording is not None:
             recording.total_us = (time.perf_counter() - recording.began) * 1e6
@@ -125,13 +126,13 @@ class Scorer:
             self.plan,
             request,
             binding,
-            entities=entities,
-            ids=_target_ids(binding, request, entities, rows),
-            slates=self._slates(request, rows),
-            routing_key=routing_key(request, entities) or self._new_id(),
-            deadline=Deadline(_budget(request), clock=self._clock),
-            recording=recording,
-            records=records,
+            entities,
+            _target_ids(binding, request, entities, rows),
+            self._slates(request, rows),
+            routing_key(request, entities) or self._new_id(),
+            Deadline(_budget(request), clock=self._clock),
+            recording,
+            records,
         )
         if recording is not None:
             recording.binding = binding
@@ -140,16 +141,19 @@ class Scorer:
         return run
 
     def _check_size(self, request: ScoreRequest) -> None:
-        for part in ("entities", "context", "features", "slate_features"):
-            _check_object(part, getattr(request, part))
-        if not request.entities:
+        entities, context = request.entities, request.context
+        features, slate_features = request.features, request.slate_features
+        if not (type(entities) is type(context) is type(features) is type(slate_features) is dict):
+            for part in ("entities", "context", "features", "slate_features"):
+                _check_object(part, getattr(request, part))
+        if not entities:
             raise InvalidRequest("entities", "the request names no entity")
-        inline = 0
-        for entity, named in request.features.items():
+        given = len(context) + len(slate_features)
+        for entity, named in features.items():
             _check_object(f"features.{entity}", named)
-            inline += len(named)
-        given = inline + len(request.context) + len(request.slate_features)
-        self._limits.check("features", given, "features")
+            given += len(named)
+        if given:
+            self._limits.check("features", given, "features")
 
     def _slates(self, request: ScoreRequest, rows: int) -> Slates | None:
         if request.pairs is not None and request.slates is not None:
@@ -203,7 +207,7 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _check_object(field: str, given: Any) -> None:
-    if type(given) is not dict and not isinstance(given, Mapping):
+    if not isinstance(given, Mapping):
         raise InvalidRequest(field, f"names with values are wanted, not {type(given).__name__}")
 
 
@@ -219,14 +223,13 @@ def _budget(request: ScoreRequest) -> float | None:
 
 
 def _row_count(entities: Mapping[str, Sequence[str]]) -> int:
-    counts = {name: len(ids) for name, ids in entities.items()}
-    rows = max(counts.values())
-    for name, count in counts.items():
-        if count not in (1, rows):
-            largest = next(other for other, n in counts.items() if n == rows)
+    rows = max(map(len, entities.values()))
+    for name, ids in entities.items():
+        if len(ids) != rows and len(ids) != 1:
+            largest = next(other for other, most in entities.items() if len(most) == rows)
             raise InvalidRequest(
                 f"entities.{name}",
-                f"has {count} ids while {largest!r} has {rows}",
+                f"has {len(ids)} ids while {largest!r} has {rows}",
                 "every entity has one id, or as many as there are targets",
             )
     return rows
@@ -238,6 +241,8 @@ def _target_ids(
     """Ids of the entity that is being ranked: as the config says, else the one with many ids,
     else the one given as a list; the last, where that leaves several."""
     name = binding.id_entity
+    if name is None and len(entities) == 1:
+        (name,) = entities
     if name is None:
         many = [e for e, ids in entities.items() if len(ids) == rows > 1]
         listed = [e for e in entities if not isinstance(request.entities[e], str | int)]

@@ -27,6 +27,7 @@ from inferflow.plan.catalog import FeatureInfo, GroupInfo
 from inferflow.plan.problems import nearest
 from inferflow.plan.query import GroupRead, RunRead
 
+_MISSING = int(ReadState.MISSING)
 _HEADER_OF_ONE = Struct("<Qqq")
 """`layout.HEADER` of a single row: head, written, expires."""
 
@@ -43,6 +44,7 @@ class GroupDecoder:
         self._blank = blank_row(group, self._version, self._view.layout)
         # What the plain case looks at, kept flat because it runs for every request.
         self._head = plain_head(self._version)
+        self._head_bytes = np.array(self._head, HEADER["head"]).tobytes()
         self._dtype = self._view.dtype
         self._size = self._view.layout.size
         self._has_tail = self._view.layout.text_run is not None
@@ -51,12 +53,8 @@ class GroupDecoder:
         """The answer for these rows, one per key, at least one. The arrays may be read-only."""
         states: Array | None = None
         if None in rows:
-            missing = [at for at, row in enumerate(rows) if row is None]
-            states = np.zeros(len(rows), np.uint8)
-            states[missing] = ReadState.MISSING
-            rows = list(rows)
-            for at in missing:
-                rows[at] = self._blank
+            states = np.array([_MISSING if row is None else 0 for row in rows], np.uint8)
+            rows = [self._blank if row is None else row for row in rows]
         found = typing.cast("Sequence[bytes]", rows)
         table = self._plain_table(found, now_ms)
         if table is not None:
@@ -80,9 +78,9 @@ class GroupDecoder:
         if len(rows) == 1:  # a user, most likely: looked at without the overhead of arrays
             head, _, expires = _HEADER_OF_ONE.unpack_from(joined)
             return table if head == self._head and expires > now_ms else None
-        if np.count_nonzero(table["head"] != self._head):
+        if table["head"].tobytes() != self._head_bytes * len(rows):
             return None
-        return table if table["expires"].min() > now_ms else None
+        return table if np.minimum.reduce(table["expires"]) > now_ms else None
 
     def _decode_any(self, rows: Sequence[bytes], states: Array | None, now_ms: int) -> GroupRows:
         count = len(rows)

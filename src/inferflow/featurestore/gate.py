@@ -23,9 +23,12 @@ class Gate:
         self._own = threading.local()
 
     def enter(self) -> None:
-        depth = self._depth
-        self._own.depth = depth + 1
-        if depth:
+        own = self._own
+        try:
+            own.depth += 1
+        except AttributeError:  # the first time in this thread
+            own.depth = 1
+        if own.depth > 1:
             return
         with self._lock:
             while self._is_taken:
@@ -33,8 +36,9 @@ class Gate:
             self._inside += 1
 
     def leave(self) -> None:
-        self._own.depth -= 1
-        if self._own.depth:
+        own = self._own
+        own.depth -= 1
+        if own.depth:
             return
         with self._lock:
             self._inside -= 1

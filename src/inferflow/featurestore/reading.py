@@ -1,13 +1,13 @@
-"""The hot path: a batch of keys in, blocks of features out, without leaving the thread."""
+"""The hot path: a batch of keys in, blocks of features out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import FeatureRows, KeyColumns
 from inferflow.errors import NotFound
-from inferflow.featurestore.backend import Backend
+from inferflow.featurestore.backend import Backend, RemoteBackend
 from inferflow.featurestore.decoder import GroupDecoder
 from inferflow.featurestore.group import StoredGroup
 from inferflow.featurestore.keys import join_parts
@@ -44,21 +44,47 @@ class StoreRead:
         """Never suspends. The arrays may be read-only views of one block."""
         deadline.check("reading features")
         now_ms = int(self._now() * 1000)
+        return self._answer(self._backend.get_many(self._stored_keys(keys)), now_ms)
+
+    def _stored_keys(self, keys: KeyColumns) -> list[bytes]:
+        """What to ask the backend for: all keys in one group, then all in the next."""
         if self._simple_keys is not None:
-            rows = self._backend.get_many(self._simple_keys(keys[0]))
-            return FeatureRows((self._decoders[0].decode(rows, now_ms),))
+            return self._simple_keys(keys[0])
         parts = join_parts(tuple([keys[at] for at in self._order]))
-        count = len(parts)
+        if len(self._keys_of) == 1:
+            return self._keys_of[0](parts)
+        return [key for keys_of in self._keys_of for key in keys_of(parts)]
+
+    def _answer(self, rows: Sequence[bytes | None], now_ms: int) -> FeatureRows:
         if len(self._decoders) == 1:
-            rows = self._backend.get_many(self._keys_of[0](parts))
             return FeatureRows((self._decoders[0].decode(rows, now_ms),))
-        rows = self._backend.get_many([key for keys_of in self._keys_of for key in keys_of(parts)])
+        count = len(rows) // len(self._decoders)
         return FeatureRows(
             tuple(
                 decoder.decode(rows[at * count : (at + 1) * count], now_ms)
                 for at, decoder in enumerate(self._decoders)
             )
         )
+
+
+class RemoteRead(StoreRead):
+    """The same from a backend in another process. Suspends while that is asked."""
+
+    def __init__(
+        self,
+        read: FeatureRead,
+        entity: EntityInfo,
+        groups: Mapping[str, StoredGroup],
+        backend: RemoteBackend,
+        now: Callable[[], float],
+    ) -> None:
+        super().__init__(read, entity, groups, backend, now)
+        self._remote = backend
+
+    async def fetch(self, keys: KeyColumns, *, deadline: Deadline) -> FeatureRows:
+        deadline.check("reading features")
+        rows = await self._remote.fetch_many(self._stored_keys(keys), deadline=deadline)
+        return self._answer(rows, int(self._now() * 1000))
 
 
 def _key_order(names: tuple[str, ...], entity: EntityInfo) -> tuple[int, ...]:

@@ -8,12 +8,13 @@ given, nothing after the row's own end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import Struct
 
 import numpy as np
 
 from inferflow.dtypes import Array
 from inferflow.errors import StoreFailed
-from inferflow.featurestore.layout import Layout, row_dtype
+from inferflow.featurestore.layout import HEADER_BYTES, Layout, row_dtype
 
 NEVER = int(np.iinfo(np.int64).max)
 """`expires_ms` of a row that stays."""
@@ -22,6 +23,8 @@ PARTIAL = 1
 CARRIES_KEY = 2
 """Flag: the row is followed by the key parts it is stored under the digest of."""
 FLAG_BITS = 8
+_TIMES = Struct("<8xqq")
+"""When a row was written and when it expires."""
 
 
 def plain_head(version: int) -> int:
@@ -72,6 +75,14 @@ def _encode_texts(values: Array) -> tuple[Array, list[bytes]]:
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded)).reshape(count, width)
     tails = [b"".join(encoded[at : at + width]) for at in range(0, count * width, width)]
     return lengths.cumsum(axis=1), tails
+
+
+def lifetime_ms(row: bytes) -> int | None:
+    """How long a row was meant to live when it was written; None for one that stays."""
+    if len(row) < HEADER_BYTES:
+        return None
+    written_ms, expires_ms = _TIMES.unpack_from(row)
+    return None if expires_ms == NEVER else max(1, expires_ms - written_ms)
 
 
 def version_of(row: bytes) -> int:

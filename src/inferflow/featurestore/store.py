@@ -20,12 +20,12 @@ from inferflow.dtypes import Array
 from inferflow.dtypes.keytext import canonical_key
 from inferflow.engine.ports import GroupRows, KeyColumns, ReadState
 from inferflow.errors import InvalidInput
-from inferflow.featurestore.backend import Backend
+from inferflow.featurestore.backend import Backend, RemoteBackend
 from inferflow.featurestore.batch import Batch, batch_of_rows
 from inferflow.featurestore.group import StoredGroup
 from inferflow.featurestore.history import check_format, groups_ever
 from inferflow.featurestore.keys import KeySpace, join_parts, split_parts
-from inferflow.featurestore.reading import StoreRead
+from inferflow.featurestore.reading import RemoteRead, StoreRead
 from inferflow.featurestore.schema import FeatureSchema
 from inferflow.plan.query import FeatureRead
 
@@ -57,13 +57,12 @@ class Page:
 class FeatureStore:
     """Implements `engine.ports.FeatureReader` over a backend, which the caller closes."""
 
-    is_local = True
-
     def __init__(
         self, schema: FeatureSchema, backend: Backend, *, now: Callable[[], float] = time.time
     ) -> None:
         self.schema = schema
         self.backend = backend
+        self.is_local = not isinstance(backend, RemoteBackend)
         self._now = now
         check_format(backend)
         self._groups: dict[str, dict[str, StoredGroup]] = {
@@ -88,6 +87,8 @@ class FeatureStore:
         """Resolve a query once. Raises NotFound when the schema has no such thing."""
         groups = {each.label: self.group(read.entity, each.label) for each in read.groups}
         entity = self.schema.entity(read.entity)
+        if isinstance(self.backend, RemoteBackend):
+            return RemoteRead(read, entity, groups, self.backend, self._now)
         return StoreRead(read, entity, groups, self.backend, self._now)
 
     def get(self, entity: str, key: object) -> tuple[StoredValue, ...]:

@@ -77,8 +77,10 @@ class LayoutView:
             )
             for run in runs
         ]
-        self._fields = [self._field(number) for number in range(len(runs))]
-        extra = {f"q{n}": field for n, field in enumerate(self._fields) if field is not None}
+        fields = [self._field(number) for number in range(len(runs))]
+        extra = {f"q{n}": field for n, field in enumerate(fields) if field is not None}
+        # Per result the field of the joined rows that is it already, if there is one.
+        self._ready = [(n, f"q{n}" if f"q{n}" in extra else None) for n in range(len(runs))]
         self.dtype = row_dtype({**layout.fields, **extra}, layout.size)
 
     def _field(self, number: int) -> tuple[Any, int] | None:
@@ -108,8 +110,8 @@ class LayoutView:
         """
         return tuple(
             [
-                self._gathered(number, table, rows) if field is None else table[f"q{number}"]
-                for number, field in enumerate(self._fields)
+                table[name] if name is not None else self._gathered(number, table, rows)
+                for number, name in self._ready
             ]
         )
 

@@ -62,6 +62,17 @@ class ModelSignature:
     outputs: tuple[TensorInfo, ...]
     digest: str
     """Changes when the model's bytes change."""
+    told: bytes = b""
+    """Of a model elsewhere, what its server said, for whoever asked to read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSignature:
+    """A model that is said to run elsewhere and could not be asked what it takes."""
+
+    why: str
+    is_silent: bool = False
+    """Whether its server did not answer at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +85,21 @@ class Endpoint:
     version: str | None
     """None takes the highest version there is."""
     address: str | None = None
-    """host:port of a remote server, or None for this process."""
+    """host:port of a remote server, several with commas, or None for this process."""
 
     @property
     def is_local(self) -> bool:
         return self.address is None
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePolicy:
+    """Which servers configs may name, and what stands where they leave something out."""
+
+    allow: tuple[str, ...] = ("*",)
+    """Patterns of `host:port`."""
+    port: int | None = None
+    """Of endpoints that name a host alone; None refuses them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +115,20 @@ class ExpressionInfo:
     digest: str
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownExpression:
+    """An expression that only the service which computes it may know."""
+
+    where: str
+    """That service."""
+
+
 class Catalog(Protocol):
     """Answers about the world outside the config. Unknown things are `None`, with the names
     that are known available for hints; a model that is there but broken raises ModelUnreadable."""
+
+    @property
+    def remote(self) -> RemotePolicy: ...
 
     def entity(self, label: str) -> EntityInfo | None: ...
 
@@ -106,12 +138,12 @@ class Catalog(Protocol):
         """The endpoint an alias stands for; any other text comes back unchanged."""
         ...
 
-    def signature(self, endpoint: Endpoint) -> ModelSignature | None:
-        """The model's signature, or None when there is no such model or it cannot be asked."""
+    def signature(self, endpoint: Endpoint) -> ModelSignature | UnknownSignature | None:
+        """The model's signature; None when there is no such model where the endpoint points."""
         ...
 
     def model_names(self) -> Collection[str]: ...
 
-    def expression(self, compute_id: str) -> ExpressionInfo | None: ...
+    def expression(self, compute_id: str) -> ExpressionInfo | UnknownExpression | None: ...
 
     def compute_ids(self) -> Collection[str]: ...

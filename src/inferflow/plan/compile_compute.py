@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from inferflow.dtypes import FP32, FP64
-from inferflow.plan.catalog import ExpressionInfo
+from inferflow.plan.assumed import assumed_expression
+from inferflow.plan.catalog import ExpressionInfo, UnknownExpression
 from inferflow.plan.plan import Column, ComputeStep, Source, Space, Step
 from inferflow.plan.problems import closest_hint
 from inferflow.plan.spec import ComputeStepSpec, Use
@@ -81,6 +82,13 @@ class ComputeCompiler(StepCompiler[ComputeStepSpec]):
                 closest_hint(compute_id, self._catalog.compute_ids()),
             )
             return None
+        if isinstance(info, UnknownExpression):
+            self._problems.note(
+                f"{self._step.name}.compute_id",
+                f"expression {compute_id!r} is not known here, so {info.where} gets every mapped "
+                "column and all rows at once",
+            )
+            info = assumed_expression(self._step)
         self.facts.append(info.digest)
         return info
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
+from inferflow.dtypes import FP8E4M3, FP8E5M2
 from inferflow.errors import ModelUnreadable
-from inferflow.plan.catalog import Endpoint, ModelSignature
+from inferflow.plan.assumed import ASSUMED, assumed_inputs, assumed_signature
+from inferflow.plan.catalog import Endpoint, ExpressionInfo, ModelSignature, UnknownSignature
+from inferflow.plan.endpoints import LOCAL, Refused, read_endpoint
 from inferflow.plan.plan import (
     Calibration,
     Column,
@@ -23,8 +27,6 @@ from inferflow.plan.problems import Problems, closest_hint
 from inferflow.plan.spec import SHARE_ROUNDING, ModelStepSpec, Use
 from inferflow.plan.step_compiler import StepCompiler
 from inferflow.plan.tensors import BoundOutput, BoundUse, bind_inputs, bind_outputs, via
-
-LOCAL = "local"
 
 
 class ModelCompiler(StepCompiler[ModelStepSpec]):
@@ -68,17 +70,18 @@ class ModelCompiler(StepCompiler[ModelStepSpec]):
         text = self._catalog.resolve_endpoint(written)
         if text != written:
             self.readings.append(f"{step.name}: endpoint {written!r} stands for {text!r} here")
-        if text in ("", LOCAL):
-            return Endpoint(text, step.model, step.version)
-        if text.startswith(LOCAL + ":"):
-            model, _, version = text.removeprefix(LOCAL + ":").partition("@")
-            return Endpoint(text, model or step.model, version or step.version)
-        self._problems.error(
-            f"{step.name}.model_endpoint",
-            f"{text!r} is on another host, and this process runs models only itself",
-            f'set [endpoints] "{written}" = "local:{step.model}" in inferflow.toml',
-        )
+        endpoint = read_endpoint(text, step.model, step.version, self._catalog.remote)
+        if isinstance(endpoint, Endpoint):
+            return endpoint
+        self._refuse(written, endpoint)
         return None
+
+    def _refuse(self, written: str, refused: Refused) -> None:
+        own = self._step
+        field = "model_endpoint" if written == own.endpoint else "model_end_points"
+        here = f'set [endpoints] "{written}" = "local:{own.model}" in inferflow.toml to run it here'
+        hint = f"{refused.hint}; or {here}" if refused.hint else here
+        self._problems.error(f"{own.name}.{field}", refused.what, hint)
 
     def _signature(self, endpoint: Endpoint) -> ModelSignature | None:
         where = f"{self._step.name}.{self._place_of(endpoint)}"
@@ -87,12 +90,20 @@ class ModelCompiler(StepCompiler[ModelStepSpec]):
         except ModelUnreadable as broken:
             self._problems.error(where, str(broken))
             return None
+        if isinstance(signature, UnknownSignature):
+            self._problems.note(
+                where,
+                f"model {endpoint.model!r} could not be asked what it takes: {signature.why}",
+                "its tensors are taken from the config, and checked when it can be asked",
+            )
+            return assumed_signature(self._step, endpoint)
         if signature is None:
             version = f" version {endpoint.version}" if endpoint.version else ""
+            at = f" at {endpoint.address}" if endpoint.address else ""
             self._problems.error(
                 where,
-                f"there is no model {endpoint.model!r}{version}",
-                self._hint_instead_of(endpoint),
+                f"there is no model {endpoint.model!r}{version}{at}",
+                "" if endpoint.address else self._hint_instead_of(endpoint),
             )
         return signature
 
@@ -108,7 +119,7 @@ class ModelCompiler(StepCompiler[ModelStepSpec]):
         if endpoint.version and endpoint.model in names:
             with suppress(ModelUnreadable):
                 highest = self._catalog.signature(Endpoint(endpoint.text, endpoint.model, None))
-                if highest is not None:
+                if isinstance(highest, ModelSignature):
                     return f"the highest version there is: {highest.version}"
         expected = f"expected models/{endpoint.model}/<version>/model.onnx"
         return closest_hint(endpoint.model, names) or expected
@@ -154,9 +165,11 @@ class ModelCompiler(StepCompiler[ModelStepSpec]):
         uses = self._uses()
         bound = [item for item in map(self._bound, uses) if item is not None]
         arms = []
-        for endpoint, signature in self._arms:
+        for endpoint, known in self._arms:
             tensors: tuple[TensorPlan, ...] = ()
+            signature = known
             if bound and len(bound) == len(uses):
+                signature = self._with_inputs(known, bound)
                 tensors = bind_inputs(step, bound, signature, self._problems)
             arms.append(ModelArm(endpoint, signature, tensors, self._fitted_outputs(signature)))
         reads = [c for item in bound for c in (item.source.target, item.source.slate) if c]
@@ -176,6 +189,21 @@ class ModelCompiler(StepCompiler[ModelStepSpec]):
             slate=step.slate,
             slate_reduce=step.slate_reduce,
         )
+
+    def _with_inputs(self, signature: ModelSignature, bound: list[BoundUse]) -> ModelSignature:
+        """What a model that could not be asked is taken to be, now that columns are known."""
+        if signature.digest != ASSUMED:
+            return signature
+        step, inputs = self._step, assumed_inputs(self._step, bound)
+        for field, tensors in (("inputs", inputs), ("outputs", signature.outputs)):
+            for info in tensors:
+                if info.dtype in (FP8E4M3, FP8E5M2):
+                    self._problems.error(
+                        f"{step.name}.{field}[{info.name!r}]",
+                        f"a model on another host takes and gives no {info.dtype.name}",
+                        "declare FP16 or FP32",
+                    )
+        return replace(signature, inputs=inputs)
 
     def _bound(self, use: Use) -> BoundUse | None:
         target, slate = self._book.resolve(use, reader=self._step.name, slate=self._step.slate)
@@ -225,7 +253,7 @@ class ModelCompiler(StepCompiler[ModelStepSpec]):
 
     def _calibration_variable(self, compute_id: str, where: str) -> str:
         info = self._catalog.expression(compute_id)
-        if info is None:
+        if not isinstance(info, ExpressionInfo):  # calibration is never left to a service
             self._problems.error(
                 where,
                 f"there is no expression {compute_id!r}",

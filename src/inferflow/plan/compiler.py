@@ -21,8 +21,9 @@ from inferflow.plan.direction import WHERE as EDGES
 from inferflow.plan.graph import ancestors, find_cycles, levels, reverse, topological_order
 from inferflow.plan.normalise import normalise
 from inferflow.plan.plan import Column, InitStep, LogPlan, Plan, Response, Step
-from inferflow.plan.problems import Problem, Problems
+from inferflow.plan.problems import Problem, Problems, closest_hint
 from inferflow.plan.spec import (
+    CONTEXT,
     INIT,
     ComputeStepSpec,
     ConfigSpec,
@@ -85,6 +86,7 @@ def compile_spec(spec: ConfigSpec, catalog: Catalog, problems: Problems | None =
     steps = _ordered_steps(spec, compilers, book)
     response = _response(spec, book, compilers, problems)
     log = _log(spec, book, compilers)
+    _check_id_column(spec.id_column, book, problems)
     _note_requested(book, problems)
     if problems.errors:
         return Compiled(spec.id, None, tuple(problems))
@@ -209,6 +211,18 @@ def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler
                     for column in compiler.input_columns().values():
                         columns.setdefault(column.name, column)
     return LogPlan(tuple(columns.items()), spec.response.logging_perc, spec.response.log_batch_size)
+
+
+def _check_id_column(name: str, book: ColumnBook, problems: Problems) -> None:
+    """Ids that are only labels may have any name; but a name that nothing knows may be misspelt."""
+    keys = [column.name for column in book.request_columns if column.role == "key"]
+    parts = {part for key in keys for part in key.removeprefix(CONTEXT).split(":")}
+    known = {*keys, *parts, *(part.removesuffix("_id") for part in parts)}
+    if not name or not keys or name in book.all_names():
+        return
+    if not known.isdisjoint(name.removeprefix(CONTEXT).split(":")):
+        return
+    problems.note("id_column", f"no step looks anything up by {name!r}", closest_hint(name, known))
 
 
 def _note_requested(book: ColumnBook, problems: Problems) -> None:

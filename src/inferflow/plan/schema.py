@@ -306,8 +306,12 @@ def _underscored(value: object) -> object:
 class ServiceDoc(Doc):
     """Settings that hold for all models; hyphens and underscores are the same."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     v2_logging_type: Literal["proto", "arrow", "parquet"] = "proto"
+    """How an inference log message is encoded."""
     compression_enabled: bool = False
+    """Whether it is compressed."""
 
 
 ServiceConfig = Annotated[ServiceDoc, BeforeValidator(_underscored)]

@@ -2,9 +2,11 @@
 
 - `options`: every option of a server or a channel, with its default and its reason
 - `server`: a listening server with health and reflection, and how it drains
+- `held_port`: a port that several processes will share
 - `channel`: a channel with retries that stay inside the deadline
 - `headers`: what travels beside a message
-- `admission`: how many calls may be under way at once
+- `admission`: how many calls may be under way at once, and how long they may wait
+- `turns`: who may use the event loop next when it is busy
 """
 
 from inferflow.errors import MissingExtra

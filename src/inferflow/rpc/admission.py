@@ -1,4 +1,4 @@
-"""How many calls may be under way at once.
+"""Which calls are let in: so many at once, and none that would wait too long for its turn.
 
 The surplus is refused at once, with a hint when to come back, instead of waiting in a queue
 until its deadline has passed.
@@ -6,10 +6,12 @@ until its deadline has passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from inferflow.errors import Overloaded
+
+_MARGIN = 2.0
+"""How much longer than the average a call may take."""
+_NEW = 0.1
+"""Weight of the latest call in the average."""
 
 
 class Admission:
@@ -21,14 +23,33 @@ class Admission:
         self.under_way = 0
         self.refused = 0
 
-    @contextmanager
-    def admitted(self) -> Iterator[None]:
-        """Holds a place while the block runs. Raises Overloaded when there is none."""
+    def admitted(self) -> Admission:
+        """Holds a place while a `with` block runs. Raises Overloaded when there is none."""
+        return self
+
+    def __enter__(self) -> None:
         if self.under_way >= self.limit:
             self.refused += 1
             raise Overloaded(self.limit, retry_after_ms=self.retry_after_ms)
         self.under_way += 1
-        try:
-            yield
-        finally:
-            self.under_way -= 1
+
+    def __exit__(self, *_: object) -> None:
+        self.under_way -= 1
+
+
+class Patience:
+    """How long a call will wait, by how long others took, and whether that is too long."""
+
+    def __init__(self, max_wait_s: float) -> None:
+        self.max_wait_s = max_wait_s
+        self.average_s = 0.0
+
+    def took(self, seconds: float) -> None:
+        self.average_s += _NEW * (seconds - self.average_s)
+
+    def check(self, ahead: float, left_s: float) -> None:
+        """Refuse a call with so many before it, when so much of its deadline is left that it would
+        hardly be answered in time: working on it would only make others late. Raises Overloaded."""
+        wait_s = ahead * self.average_s
+        if wait_s > self.max_wait_s or wait_s + _MARGIN * self.average_s > left_s:
+            raise Overloaded(None, retry_after_ms=max(1, round(wait_s * 1000)))

@@ -16,7 +16,19 @@ def open_channel(
     addresses: str | Sequence[str], options: ChannelOptions | None = None
 ) -> grpc.aio.Channel:
     """A plaintext channel. Several addresses share the calls in turn."""
-    return grpc.aio.insecure_channel(
+    return channel_to(target_of(addresses), options)
+
+
+def channel_to(target: str, options: ChannelOptions | None = None) -> grpc.aio.Channel:
+    """The same for what `target_of` has found, so that nothing is looked up here."""
+    return grpc.aio.insecure_channel(target, options=(options or ChannelOptions()).listed())
+
+
+def open_blocking_channel(
+    addresses: str | Sequence[str], options: ChannelOptions | None = None
+) -> grpc.Channel:
+    """The same for a thread that waits, without an event loop."""
+    return grpc.insecure_channel(
         target_of(addresses), options=(options or ChannelOptions()).listed()
     )
 

@@ -25,6 +25,9 @@ class ServerOptions:
     age_grace_ms: int = 30_000
     min_ping_interval_ms: int = 5_000
     """Must stay below the ping period of clients, or they are sent away for pinging."""
+    max_pending: int = 256
+    """Calls that may wait inside gRPC before we get to see them. From half of it on some are cut
+    off with CANCELLED, and beyond it all: cheap, but less polite than our own refusals."""
     share_port: bool = False
     """Whether another process may listen on the same port. By accident, that is an error."""
 
@@ -39,6 +42,8 @@ class ServerOptions:
             ("grpc.max_connection_age_ms", self.age_ms),
             ("grpc.max_connection_age_grace_ms", self.age_grace_ms),
             ("grpc.http2.min_recv_ping_interval_without_data_ms", self.min_ping_interval_ms),
+            ("grpc.server.max_pending_requests", self.max_pending // 2),
+            ("grpc.server.max_pending_requests_hard_limit", self.max_pending),
             ("grpc.so_reuseport", int(self.share_port)),
         )
 
@@ -55,6 +60,11 @@ class ChannelOptions:
     """Tries per call, the first included. Only UNAVAILABLE is tried again; 1 turns it off."""
     watch_health: bool = False
     """Leave out servers that say they are not serving, such as one that drains."""
+    eject_after_ms: int | None = None
+    """Of several servers, leave out one of which most calls failed in as long a time, each time
+    for longer; at most half of them. None leaves out none."""
+    own_connection: bool = False
+    """Otherwise channels to one address share a connection when their options are equal."""
 
     def listed(self) -> Options:
         return (
@@ -65,11 +75,15 @@ class ChannelOptions:
             ("grpc.initial_reconnect_backoff_ms", self.first_backoff_ms),
             ("grpc.max_reconnect_backoff_ms", self.max_backoff_ms),
             ("grpc.enable_retries", int(self.attempts > 1)),
+            ("grpc.use_local_subchannel_pool", int(self.own_connection)),
             ("grpc.service_config", json.dumps(self._service_config())),
         )
 
     def _service_config(self) -> dict[str, object]:
-        config: dict[str, object] = {"loadBalancingConfig": [{"round_robin": {}}]}
+        balancing: dict[str, object] = {"round_robin": {}}
+        if self.eject_after_ms is not None:
+            balancing = {"outlier_detection_experimental": _ejection(self.eject_after_ms)}
+        config: dict[str, object] = {"loadBalancingConfig": [balancing]}
         if self.watch_health:
             config["healthCheckConfig"] = {"serviceName": ""}
         if self.attempts > 1:
@@ -84,3 +98,23 @@ class ChannelOptions:
             # Retries stop when more than about one call in ten needs them.
             config["retryThrottling"] = {"maxTokens": 100, "tokenRatio": 0.1}
         return config
+
+
+def _ejection(interval_ms: int) -> dict[str, object]:
+    return {
+        "interval": _seconds(interval_ms),
+        "baseEjectionTime": _seconds(5 * interval_ms),
+        "maxEjectionTime": _seconds(60 * interval_ms),
+        "maxEjectionPercent": 50,
+        "failurePercentageEjection": {
+            "threshold": 50,
+            "enforcementPercentage": 100,
+            "minimumHosts": 2,
+            "requestVolume": 5,
+        },
+        "childPolicy": [{"round_robin": {}}],
+    }
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.3f}s"

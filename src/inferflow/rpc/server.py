@@ -68,7 +68,7 @@ async def start_server(
     the port is taken.
     """
     options = options or ServerOptions()
-    _check_free(host, port, shared=options.share_port)
+    check_free(host, port, shared=options.share_port)
     server = grpc.aio.server(
         handlers=tuple(handlers), options=options.listed(), maximum_concurrent_rpcs=max_calls
     )
@@ -88,19 +88,33 @@ async def start_server(
     return started
 
 
-def _check_free(host: str, port: int, *, shared: bool) -> None:
-    """Try the address first: gRPC would only say that it failed, and not why."""
+def check_free(host: str, port: int, *, shared: bool = False) -> None:
+    """Try the address first: gRPC would only say that it failed, and not why.
+
+    Raises InvalidInput when it is taken; `shared` if not only by those who share it.
+    """
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        with socket.socket(family, kind, protocol) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if shared:
-                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            trial.bind(where)
+        with bound(host, port, reuse=True, shared=shared):
+            pass
     except OSError as refused:
         raise InvalidInput(f"cannot listen on {host}:{port}: {refused.strerror}") from refused
+
+
+def bound(host: str, port: int, *, reuse: bool, shared: bool) -> socket.socket:
+    """A socket that has the address and does not listen. Raises OSError."""
+    family, kind, protocol, _, where = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    opened = socket.socket(family, kind, protocol)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(reuse))
+        if shared:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        opened.bind(where)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def is_loopback(host: str) -> bool:

@@ -4,8 +4,10 @@
 - `table`: every metric, by its Prometheus and its StatsD name; `reference` prints it for the docs
 - `tally`: counts what the engine reports; `prometheus` shows it, `merging` adds up processes
 - `statsd`: sends the same facts to Telegraf or a Datadog agent
-- `logs`: how log lines look and where they go; `eventlog`: which events become lines
+- `logs`: how log lines look and where they go; `eventlog`: which events become lines, `accesslog`:
+  which calls do; `calls`: the call a line belongs to
 - `telemetry`: all of it for one process
+- `worker_table`, `worker_tally`: the metrics of a worker, which runs no plans
 
 Anything below may log with the standard `logging` module: an event's name as the message, its
 facts as `extra`. No package has to import this one to be seen.

@@ -15,6 +15,7 @@ from inferflow.engine.observer import Observer, RequestStats
 from inferflow.engine.recording import StepRecord
 from inferflow.errors import Fault
 from inferflow.telemetry.errortypes import error_type
+from inferflow.telemetry.linecap import LineCap
 
 log = logging.getLogger("inferflow.events")
 
@@ -33,7 +34,7 @@ class EventLog(Observer):
     ) -> None:
         self._values = values
         self._chance = chance
-        self._cap = _Cap(per_s, clock)
+        self._cap = LineCap(per_s, clock)
 
     def request_ended(self, request: RequestStats) -> None:
         failed = [record for record in request.steps if record.failure]
@@ -97,30 +98,3 @@ class EventLog(Observer):
                     **self._cap.kept_back(),
                 },
             )
-
-
-class _Cap:
-    """So many lines per second, and as many at once after a quiet second."""
-
-    def __init__(self, per_s: float, clock: Callable[[], float]) -> None:
-        self._per_s = per_s
-        self._most = max(1.0, per_s)
-        self._clock = clock
-        self._left = self._most
-        self._last = clock()
-        self._refused = 0
-
-    def admits(self) -> bool:
-        now = self._clock()
-        self._left = min(self._most, self._left + (now - self._last) * self._per_s)
-        self._last = now
-        if self._left < 1:
-            self._refused += 1
-            return False
-        self._left -= 1
-        return True
-
-    def kept_back(self) -> dict[str, int]:
-        """How many lines were refused since this was last asked."""
-        refused, self._refused = self._refused, 0
-        return {"kept_back": refused} if refused else {}

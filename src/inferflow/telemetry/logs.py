@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import MutableMapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 from inferflow.errors import InvalidInput, MissingExtra
+from inferflow.telemetry.calls import current_call
 from inferflow.telemetry.levels import TRACE, level_number
 
 OWN = "inferflow"
@@ -96,15 +96,6 @@ def setup_logs(
     return _current
 
 
-@contextmanager
-def request_context(**facts: str) -> Iterator[None]:
-    """Every line logged inside carries these facts, such as `request_id` and `config_id`."""
-    from structlog.contextvars import bound_contextvars
-
-    with bound_contextvars(**facts):
-        yield
-
-
 def _handler(
     stream: TextIO | None, file: str | Path | None, file_mb: float, files_kept: int
 ) -> tuple[logging.Handler, bool]:
@@ -143,8 +134,8 @@ def _formatter(is_json: bool, *, values: bool, colours: bool) -> logging.Formatt
         )
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
-            structlog.contextvars.merge_contextvars,
             structlog.stdlib.ExtraAdder(),
+            _with_call,
             _without_leftovers,
             structlog.stdlib.add_log_level,
             structlog.stdlib.add_logger_name,
@@ -156,6 +147,16 @@ def _formatter(is_json: bool, *, values: bool, colours: bool) -> logging.Formatt
             renderer,
         ],
     )
+
+
+def _with_call(_logger: Any, _method: str, facts: Facts) -> Facts:
+    """A line with the call it belongs to."""
+    call = current_call()
+    if call is not None:
+        facts["request_id"] = call.request_id
+        if call.config_id:
+            facts.setdefault("config_id", call.config_id)
+    return facts
 
 
 def _without_leftovers(_logger: Any, _method: str, facts: Facts) -> Facts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from inferflow._version import __version__
 from inferflow.errors import MissingExtra
@@ -21,13 +21,19 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[str, ...]
 
 
+class Collector(Protocol):
+    """Whatever has families to show."""
+
+    def collect(self) -> Iterable[Family]: ...
+
+
 class Exposition:
     """A process's metrics as text. `gauges` are read when asked for."""
 
     def __init__(self, tally: Tally, *, with_process: bool = True) -> None:
         self._tally = tally
         self._gauges: dict[Metric, Callable[[], float]] = {}
-        self._registry = _registry(self, with_process=with_process)
+        self._registry = new_registry(self, with_process=with_process)
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
         """Show what `read` says as this gauge, which has no labels."""
@@ -40,9 +46,9 @@ class Exposition:
 
     def collect(self) -> Iterator[Family]:
         """Called by the library for each rendering."""
-        yield _numbers(table.BUILD_INFO, [((__version__,), 1.0)])
+        yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         for metric, read in list(self._gauges.items()):
-            yield _numbers(metric, [((), read())])
+            yield numbers(metric, [((), read())])
         with self._tally.lock:  # families are copies, so the text is made outside
             self._tally.settle()
             families = [*self._requests(), *self._steps(), *self._calls(), *self._rare()]
@@ -51,33 +57,33 @@ class Exposition:
     def _requests(self) -> Iterator[Family]:
         tally = self._tally
         requests = [request for c in tally.configs.values() for request in c.modes.values()]
-        yield _numbers(
+        yield numbers(
             table.REQUESTS,
             [((r.config, r.mode, how), n) for r in requests for how, n in r.outcomes.items()],
         )
-        yield _histograms(
+        yield histograms(
             table.REQUEST_DURATION, [((r.config, r.mode), r.duration) for r in requests]
         )
-        yield _histograms(table.REQUEST_ROWS, [((r.config, r.mode), r.rows) for r in requests])
+        yield histograms(table.REQUEST_ROWS, [((r.config, r.mode), r.rows) for r in requests])
         running = [((c.config,), max(0, c.in_flight)) for c in tally.configs.values()]
-        yield _numbers(table.IN_FLIGHT, running)
-        yield _histograms(table.SERVER_CALLS, list(tally.server_calls.items()))
+        yield numbers(table.IN_FLIGHT, running)
+        yield histograms(table.SERVER_CALLS, list(tally.server_calls.items()))
 
     def _steps(self) -> Iterator[Family]:
         steps = [((s.config, s.step, s.kind), s) for s in self._tally.steps.values()]
-        yield _histograms(table.STEP_DURATION, [(at, s.duration) for at, s in steps])
-        yield _numbers(
+        yield histograms(table.STEP_DURATION, [(at, s.duration) for at, s in steps])
+        yield numbers(
             table.STEP_ERRORS, [((*at, *how), n) for at, s in steps for how, n in s.errors.items()]
         )
         features = [(at, s) for at, s in steps if s.kind == "feature"]
-        yield _numbers(table.STEP_FEATURES, [(at, s.features) for at, s in features])
+        yield numbers(table.STEP_FEATURES, [(at, s.features) for at, s in features])
         cached = [(at, s) for at, s in features if s.cache_requests]
-        yield _numbers(table.CACHE_REQUESTS, [(at, s.cache_requests) for at, s in cached])
-        yield _numbers(table.CACHE_MISSES, [(at, s.cache_misses) for at, s in cached])
-        yield _numbers(
+        yield numbers(table.CACHE_REQUESTS, [(at, s.cache_requests) for at, s in cached])
+        yield numbers(table.CACHE_MISSES, [(at, s.cache_misses) for at, s in cached])
+        yield numbers(
             table.STEP_CONVERSION, [(at, s.conversion_s) for at, s in steps if s.conversion_s]
         )
-        yield _numbers(table.STEP_NANS, [(at, s.nans) for at, s in steps if s.nans])
+        yield numbers(table.STEP_NANS, [(at, s.nans) for at, s in steps if s.nans])
 
     def _calls(self) -> Iterator[Family]:
         calls = [
@@ -85,16 +91,16 @@ class Exposition:
             for s in self._tally.steps.values()
             for endpoint, call in s.calls.items()
         ]
-        yield _numbers(table.CALLS, [(at, call.calls) for at, call in calls])
-        yield _histograms(table.CALL_DURATION, [(at, call.duration) for at, call in calls])
-        yield _numbers(table.CALL_KEYS, [(at, call.keys) for at, call in calls if call.keys])
+        yield numbers(table.CALLS, [(at, call.calls) for at, call in calls])
+        yield histograms(table.CALL_DURATION, [(at, call.duration) for at, call in calls])
+        yield numbers(table.CALL_KEYS, [(at, call.keys) for at, call in calls if call.keys])
 
     def _rare(self) -> Iterator[Family]:
         for metric, counts in self._tally.counts.items():
-            yield _numbers(metric, list(counts.items()))
+            yield numbers(metric, list(counts.items()))
 
 
-def _registry(collector: Exposition, *, with_process: bool) -> CollectorRegistry:
+def new_registry(collector: Collector, *, with_process: bool) -> CollectorRegistry:
     try:
         import prometheus_client
     except ModuleNotFoundError as missing:
@@ -108,7 +114,7 @@ def _registry(collector: Exposition, *, with_process: bool) -> CollectorRegistry
     return registry
 
 
-def _numbers(metric: Metric, series: Iterable[tuple[Labels, float]]) -> Family:
+def numbers(metric: Metric, series: Iterable[tuple[Labels, float]]) -> Family:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     kind = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
@@ -118,7 +124,7 @@ def _numbers(metric: Metric, series: Iterable[tuple[Labels, float]]) -> Family:
     return family
 
 
-def _histograms(metric: Metric, series: Iterable[tuple[Labels, Histogram]]) -> Family:
+def histograms(metric: Metric, series: Iterable[tuple[Labels, Histogram]]) -> Family:
     from prometheus_client.core import HistogramMetricFamily
 
     family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)

@@ -11,7 +11,8 @@ from pathlib import Path
 from inferflow.errors import InvalidInput
 from inferflow.telemetry.errortypes import ERROR_TYPES
 from inferflow.telemetry.histogram import LATENCY_S, ROWS
-from inferflow.telemetry.table import METRICS, STATSD
+from inferflow.telemetry.table import METRICS, STATSD, Metric
+from inferflow.telemetry.worker_table import WORKER_METRICS
 
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
 
@@ -21,13 +22,11 @@ def tables() -> str:
     lines = [
         "## Prometheus",
         "",
-        "| Metric | Kind | Labels | Meaning | Processes |",
-        "|---|---|---|---|---|",
-        *(
-            f"| `{metric.name}` | {metric.kind} | {_listed(metric.labels)} | {metric.help} "
-            f"| {metric.merge} |"
-            for metric in METRICS
-        ),
+        *_prometheus(METRICS),
+        "",
+        "## Prometheus, of a worker",
+        "",
+        *_prometheus(WORKER_METRICS),
         "",
         "Buckets of durations, in seconds: " + ", ".join(f"{bound:g}" for bound in LATENCY_S) + ".",
         "",
@@ -48,13 +47,30 @@ def tables() -> str:
     return "\n".join(lines)
 
 
+def _prometheus(metrics: tuple[Metric, ...]) -> list[str]:
+    return [
+        "| Metric | Kind | Labels | Meaning | Processes |",
+        "|---|---|---|---|---|",
+        *(
+            f"| `{metric.name}` | {metric.kind} | {_listed(metric.labels)} | {metric.help} "
+            f"| {metric.merge} |"
+            for metric in metrics
+        ),
+    ]
+
+
 def page(written: str) -> str:
-    """A page with its printed part brought up to date; the rest of it stays."""
+    """A page with its tables brought up to date; the rest of it stays."""
+    return with_printed(written, tables())
+
+
+def with_printed(written: str, printed: str) -> str:
+    """A page with its printed part replaced."""
     before, begun, rest = written.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not begun or not ended:
         raise InvalidInput(f"the page has no place between {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{tables()}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{printed}\n\n{END}{after}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -150,6 +150,24 @@ CACHE_BYTES = Metric("inferflow_cache_bytes", "gauge", (), "Memory the feature c
 CACHE_LIMIT = Metric(
     "inferflow_cache_limit_bytes", "gauge", (), "Most memory the feature cache may take."
 )
+PROCESSES = Metric(
+    "inferflow_processes", "gauge", (), "Processes that should answer calls; with several only."
+)
+PROCESSES_READY = Metric(
+    "inferflow_processes_ready", "gauge", (), "Those that do now; with several only."
+)
+PROCESSES_BEHIND = Metric(
+    "inferflow_processes_behind",
+    "gauge",
+    (),
+    "Those that could not take up all that was accepted; with several only.",
+)
+PROCESS_RESTARTS = Metric(
+    "inferflow_process_restarts_total",
+    "counter",
+    (),
+    "Processes that ended and were started again; with several only.",
+)
 BUILD_INFO = Metric("inferflow_build_info", "gauge", ("version",), "1 for this version.", "max")
 
 METRICS: tuple[Metric, ...] = (
@@ -178,6 +196,10 @@ METRICS: tuple[Metric, ...] = (
     CACHE_ITEMS,
     CACHE_BYTES,
     CACHE_LIMIT,
+    PROCESSES,
+    PROCESSES_READY,
+    PROCESSES_BEHIND,
+    PROCESS_RESTARTS,
     BUILD_INFO,
 )
 

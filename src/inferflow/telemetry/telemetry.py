@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol, TextIO
 
 from inferflow.engine.observer import Observer, Observers
 from inferflow.telemetry import table
+from inferflow.telemetry.accesslog import AccessLog
 from inferflow.telemetry.eventlog import EventLog
 from inferflow.telemetry.logs import Logs, setup_logs
 from inferflow.telemetry.prometheus import Exposition
@@ -41,6 +43,10 @@ class Telemetry:
         """This process's metrics in the Prometheus text format."""
         return self._exposition.render()
 
+    def watch(self, metric: table.Metric, read: Callable[[], float]) -> None:
+        """Show what `read` says as this metric, which has no labels."""
+        self._exposition.watch(metric, read)
+
     def watch_cache(self, cache: Cache) -> None:
         """Show the size of the feature cache; a later one takes its place."""
         self._exposition.watch(table.CACHE_ITEMS, lambda: len(cache))
@@ -69,8 +75,9 @@ def open_logs(settings: TelemetrySettings, stream: TextIO | None = None) -> Logs
     )
 
 
-def open_telemetry(settings: TelemetrySettings) -> Telemetry:
-    """Raises MissingExtra when a setting asks for something that is not installed."""
+def open_telemetry(settings: TelemetrySettings, also: Sequence[Observer] = ()) -> Telemetry:
+    """Metrics and logs, and whoever else wants to watch. Raises MissingExtra when a setting asks
+    for something that is not installed."""
     tally = Tally(most_configs=settings.metric_configs)
     exposition = Exposition(tally)
     statsd = None
@@ -83,5 +90,6 @@ def open_telemetry(settings: TelemetrySettings) -> Telemetry:
         )
         statsd = StatsdObserver(client, sampling_rate=settings.metric_sampling_rate)
     events = EventLog(per_s=settings.log_errors_per_s, values=settings.log_values)
-    watching = [tally, events] if statsd is None else [tally, statsd, events]
-    return Telemetry(Observers(*watching), exposition, statsd)
+    access = AccessLog(per_s=settings.log_errors_per_s)
+    sent = [] if statsd is None else [statsd]
+    return Telemetry(Observers(tally, *sent, events, access, *also), exposition, statsd)

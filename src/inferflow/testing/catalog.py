@@ -7,7 +7,14 @@ from typing import Any
 
 from inferflow.compute import ExpressionBook
 from inferflow.errors import InvalidInput
-from inferflow.plan.catalog import Endpoint, EntityInfo, ExpressionInfo, ModelSignature
+from inferflow.plan.catalog import (
+    Endpoint,
+    EntityInfo,
+    ExpressionInfo,
+    ModelSignature,
+    RemotePolicy,
+    UnknownSignature,
+)
 from inferflow.testing.models import FakeModel, FakeModels
 
 
@@ -21,7 +28,9 @@ class FakeCatalog:
         models: Mapping[str, FakeModel] | FakeModels | None = None,
         expressions: Mapping[str, Any] | None = None,
         endpoints: Mapping[str, str] | None = None,
+        remote: RemotePolicy | None = None,
     ) -> None:
+        self.remote = remote or RemotePolicy()
         self.models = models if isinstance(models, FakeModels) else FakeModels(models or {})
         self.expressions = ExpressionBook(expressions or {})
         for compute_id, wrong in self.expressions.problems:
@@ -38,7 +47,7 @@ class FakeCatalog:
     def resolve_endpoint(self, text: str) -> str:
         return self._endpoints.get(text, text)
 
-    def signature(self, endpoint: Endpoint) -> ModelSignature | None:
+    def signature(self, endpoint: Endpoint) -> ModelSignature | UnknownSignature | None:
         return self.models.signature(endpoint)
 
     def model_names(self) -> Collection[str]:

@@ -23,13 +23,19 @@ class Aborted(Exception):
 class CallContext:
     """What gRPC hands to a handler."""
 
-    def __init__(self, metadata: Any = (), left_s: float | None = None) -> None:
+    def __init__(
+        self, metadata: Any = (), left_s: float | None = None, peer: str = "ipv4:127.0.0.1:5000"
+    ) -> None:
         self._metadata = metadata
         self._left_s = left_s
+        self._peer = peer
         self.trailing: dict[str, str] = {}
 
     def invocation_metadata(self) -> Any:
         return self._metadata
+
+    def peer(self) -> str:
+        return self._peer
 
     def time_remaining(self) -> float | None:
         return self._left_s
@@ -44,14 +50,20 @@ class CallContext:
 class Caller:
     """Calls handlers as a server would, without one."""
 
-    def __init__(self, service: ScoringService) -> None:
-        self._handlers = service.handlers()
+    def __init__(self, service: ScoringService, *more: grpc.GenericRpcHandler) -> None:
+        self._handlers = [*service.handlers(), *more]
 
     def __call__(
-        self, path: str, message: Any, *, metadata: Any = (), left_s: float | None = None
+        self,
+        path: str,
+        message: Any,
+        *,
+        metadata: Any = (),
+        left_s: float | None = None,
+        peer: str = "ipv4:127.0.0.1:5000",
     ) -> bytes:
         body = message if isinstance(message, bytes) else message.SerializeToString()
-        self.context = CallContext(metadata, left_s)
+        self.context = CallContext(metadata, left_s, peer)
         return asyncio.run(self.begin(path, body, self.context))
 
     async def begin(self, path: str, body: bytes, context: CallContext) -> bytes:

@@ -86,3 +86,21 @@ def _plan_keyed(first: str, second: str) -> Plan:
 def test_without_any_key_the_ids_are_only_labels() -> None:
     world = World(models={"adder": model(lambda x: x[:, 0], inputs={"x": "FP32[N,1]"})})
     assert target_entity(world.plan(only_boost()), ["hour"]).name == "id"
+
+
+@pytest.mark.parametrize("name", ["item", "item_id", "item:item_id", "context:item:item_id"])
+def test_the_targets_may_be_called_whatever_the_project_itself_would_understand(name: str) -> None:
+    target_entity(plan_of(), ["user_id"]).check(name)
+
+
+def test_a_misspelt_name_of_the_targets_is_refused_with_the_closest_one() -> None:
+    found = target_entity(plan_of(), ["user_id"])
+    with pytest.raises(InvalidRequest, match=r"entities.itm: is not what .* \(closest: 'item'\)"):
+        found.check("itm")
+    with pytest.raises(InvalidRequest, match=r"entities.zzz: .*\(the targets are 'context:item"):
+        found.check("zzz")
+
+
+def test_any_name_will_do_where_ids_are_only_labels() -> None:
+    world = World(models={"adder": model(lambda x: x[:, 0], inputs={"x": "FP32[N,1]"})})
+    target_entity(world.plan(only_boost()), ["hour"]).check("anything")

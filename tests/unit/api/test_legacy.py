@@ -88,7 +88,10 @@ def test_a_share_of_answers_carries_all_model_inputs_first(call: Caller) -> None
         (legacy(**{"": ["1"]}), "entities[0].entity: is empty"),
         (asked(user=[]), "entities.user: has no ids"),
         (asked(user=["7", "8", "9"]), "has 2 ids while"),
-        (add_feature(legacy(item_id=["1"]), "item_id", ""), "a feature has no name"),
+        (
+            add_feature(legacy(item_id=["1"]), "item_id", ""),
+            "entities[0].features[0]: has no name",
+        ),
         (
             add_feature(legacy(item_id=["1"], user=["7"], **HOUR), "item_id", "boost", "1", "2"),
             "2 value(s) for 1 target(s)",

@@ -216,10 +216,16 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "pairs of nothing": (grouped("pairs", [[0, 1]], [1.0], ids=""), "targets: there are none"),
     "pair after the end": (
         grouped("pairs", [[0, 1], [2, 4]], [1.0, 1.0]),
-        "pairs[1][1]: index 4 is outside the 4 target(s)",
+        "pairs[1].second_target_index: index 4 is outside the 4 target(s)",
     ),
-    "pair before the start": (grouped("pairs", [[-1, 1]], [1.0]), "pairs[0][0]: index -1"),
-    "huge index": (grouped("slates", [[0, 2**31 - 1, 1]], [1.0]), "slates[0][1]: index 2147483647"),
+    "pair before the start": (
+        grouped("pairs", [[-1, 1]], [1.0]),
+        "pairs[0].first_target_index: index -1",
+    ),
+    "huge index": (
+        grouped("slates", [[0, 2**31 - 1, 1]], [1.0]),
+        "slates[0].target_indices[1]: index 2147483647",
+    ),
     "empty slate": (grouped("slates", [[0, 1, 2], []], [1.0, 1.0]), "slates[1]: a slate has"),
 }
 

@@ -93,6 +93,7 @@ def test_the_surplus_of_calls_is_refused_with_a_hint_when_to_come_back() -> None
     answered, refused = asyncio.run(two_calls())
     assert len(messages.PointWiseResponse.FromString(answered).target_scores) == 3
     assert refused.code is StatusCode.RESOURCE_EXHAUSTED
+    assert refused.trailing.pop("x-request-id")
     assert refused.trailing == {"retry-after-ms": "70", "grpc-retry-pushback-ms": "70"}
     assert (admission.under_way, admission.refused) == (0, 1)
 

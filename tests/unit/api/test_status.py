@@ -13,8 +13,12 @@ from inferflow.errors import (
     InvalidRequest,
     NotFound,
     Overloaded,
+    PermissionDenied,
     PlanRejected,
+    RateLimited,
+    RegistryConflict,
     StepFailed,
+    Unauthenticated,
 )
 
 
@@ -31,6 +35,10 @@ def test_errors_are_called_by_who_has_to_act() -> None:
         EngineFault("oh"): (StatusCode.INTERNAL, 500),
         StepFailed("s", "model", NotFound("model", "m"), 1.0): (StatusCode.NOT_FOUND, 404),
         PlanRejected("x", ["p"]): (StatusCode.FAILED_PRECONDITION, 409),
+        Unauthenticated("who?"): (StatusCode.UNAUTHENTICATED, 401),
+        PermissionDenied("no"): (StatusCode.PERMISSION_DENIED, 403),
+        RateLimited("k", retry_after_ms=9): (StatusCode.RESOURCE_EXHAUSTED, 429),
+        RegistryConflict("moved"): (StatusCode.FAILED_PRECONDITION, 409),
     }
     assert {e: (status_of(e).grpc, status_of(e).http) for e in told} == told
 

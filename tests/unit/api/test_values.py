@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inferflow._proto import messages
-from inferflow.api.values import Declared, declared_schema, read_column, read_value
+from inferflow.api.values import (
+    _KNOWN,
+    _MOST_KNOWN,
+    Declared,
+    declared_schema,
+    read_column,
+    read_value,
+)
 from inferflow.dtypes import DTYPES, FP32, INT8, INT32, STRING, DType, encode, format_text
+from inferflow.engine.limits import Limits
 from inferflow.errors import InvalidRequest
 
 NUMBERS = [dtype for dtype in DTYPES.values() if not dtype.is_text]
@@ -139,10 +148,25 @@ def test_a_single_value_is_a_scalar_or_a_vector() -> None:
 )
 def test_a_schema_entry_that_cannot_be_is_refused(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequest, match=message):
-        declared_schema([messages.FeatureSchema(**entry)], "schema")
+        declared_schema([messages.FeatureSchema(**entry)], "schema", Limits())
+
+
+def test_an_entry_that_was_met_before_reads_the_same() -> None:
+    entry = messages.FeatureSchema(name="met", data_type=19, vector_dim=3)
+    first = declared_schema([entry], "schema", Limits())
+    assert declared_schema([entry], "schema", Limits()) == first
+    assert (first[0].name, first[0].dtype, first[0].dim) == ("met", FP32.vector, 3)
+
+
+def test_no_number_of_names_is_remembered_for_ever() -> None:
+    names = [f"one of many {number}" for number in range(2 * _MOST_KNOWN)]
+    entries = [messages.FeatureSchema(name=name) for name in names]
+    read = declared_schema(entries, "schema", replace(Limits(), features=len(names)))
+    assert [entry.name for entry in read] == names
+    assert len(_KNOWN) <= _MOST_KNOWN
 
 
 def test_a_name_given_twice_is_refused() -> None:
     entries = [messages.FeatureSchema(name=name) for name in "aba"]
     with pytest.raises(InvalidRequest, match=r"schema\[2\]: 'a' is already given as schema\[0\]"):
-        declared_schema(entries, "schema")
+        declared_schema(entries, "schema", Limits())

@@ -298,6 +298,7 @@ def test_every_version_taken_up_is_in_the_history_with_how_it_was_checked(
     assert {each.origin for each in history} == {"edit"}
     assert {each.checks for each in history} == {"compiled"}
     assert served.status().hash == history[-1].hash
+    assert (served.status().origin, served.status().author) == ("edit", history[-1].author)
 
 
 def test_two_processes_that_serve_one_project_write_one_history(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.settings import read_settings
 from inferflow.errors import InvalidInput
-
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "grpc.md"
 
 
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(
@@ -34,12 +30,3 @@ def test_a_setting_that_cannot_be_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "inferflow.toml").write_text(f"[serve]\n{line}\n")
     with pytest.raises(InvalidInput, match=line.split(maxsplit=1)[0]):
         read_settings(tmp_path)
-
-
-def test_every_setting_is_documented_with_its_variable() -> None:
-    documented = dict(re.findall(r"^\| `(\w+)` \| `([A-Z_]+)` \|", PAGE.read_text(), re.MULTILINE))
-    variables = {
-        name: field.validation_alias.choices[-1]  # type: ignore[union-attr]
-        for name, field in ServeSettings.model_fields.items()
-    }
-    assert documented == variables

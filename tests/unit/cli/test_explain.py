@@ -68,3 +68,22 @@ def test_a_request_that_fails_is_shown_and_is_a_failure(run: Run, starter: Path)
     ).stdout
     assert "failed: step 'pick'" in text
     assert "division by zero" in text
+
+
+def test_a_server_is_asked_for_requests_and_for_what_it_kept(run: Run, starter: Path) -> None:
+    for arguments in (
+        ("ranker", "--target", "127.0.0.1:1"),
+        ("ranker", "--item", "1"),
+        ("ranker", "--last"),
+        ("ranker", "--recording", "beef-1"),
+        ("--last", "--recording", "beef-1"),
+        (),
+    ):
+        assert run("explain", *arguments, "-d", starter, code=2).stdout == ""
+
+
+def test_what_was_kept_is_asked_of_the_server_the_project_names(run: Run, starter: Path) -> None:
+    (starter / "inferflow.toml").write_text("[serve]\nport = 1\n")
+    for arguments in (("--last",), ("--recording", "beef-1")):
+        refused = run("explain", *arguments, "-d", starter, code=1)
+        assert "no server answered at 127.0.0.1:1" in refused.stderr

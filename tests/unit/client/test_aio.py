@@ -47,6 +47,7 @@ class Script:
         self.codes = list(codes)
         self.headers: dict[str, Any] = {}
         self.left_s: float | None = None
+        self.tenant_id = ""
         self.calls = 0
 
     async def __call__(self, body: bytes, context: Any) -> bytes:
@@ -56,6 +57,7 @@ class Script:
         if self.codes:
             await context.abort(self.codes.pop(0), "told so")
         sent = messages.PointWiseRequest.FromString(body)
+        self.tenant_id = sent.tenant_id
         answer = messages.PointWiseResponse()
         answer.target_output_schema.add(name="n", data_type=14)
         for target in sent.targets:
@@ -82,10 +84,11 @@ def asked(
     *,
     attempts: int = 3,
     deadline_ms: float | None = 10_000,
+    **more: Any,
 ) -> Any:
     async def test() -> Any:
         server = await start(script)
-        options = ClientOptions(deadline_ms, attempts)
+        options = ClientOptions(deadline_ms, attempts, **more)
         address = f"127.0.0.1:{server.port}"
         wait = pauses or Pauses()
         try:
@@ -176,6 +179,21 @@ def test_the_server_is_told_how_long_there_is_and_who_asks() -> None:
     asked(script, lambda client: client.score("c", product=["a"]), deadline_ms=None)
     assert script.left_s is None
     assert "user-id" not in script.headers
+
+
+def test_the_server_is_told_who_calls_and_what_is_ranked() -> None:
+    script = Script()
+    more = {"tenant_id": "shop", "app_version": "4.2"}
+    asked(script, lambda client: client.score("c", user="7", product=["a"]), **more)
+    assert script.headers["app-version-code"] == "4.2"
+    assert script.headers["x-inferflow-target"] == "product"
+    assert script.tenant_id == "shop"
+
+
+def test_a_name_that_no_header_can_hold_is_not_sent_in_one() -> None:
+    script = Script()
+    asked(script, lambda client: client.score("c", entities={"é": ["a"]}))
+    assert "x-inferflow-target" not in script.headers
 
 
 def test_wrong_arguments_are_refused_before_anything_is_sent() -> None:

@@ -14,6 +14,7 @@ from inferflow._proto import messages
 from inferflow.api.values import declared_schema, read_column, read_value
 from inferflow.client.outgoing import outgoing
 from inferflow.dtypes import DTYPES, DType
+from inferflow.engine.limits import Limits
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
 
@@ -31,7 +32,7 @@ def sent(encoding: Any = "typed", **parts: Any) -> Any:
 
 
 def context_of(message: Any) -> dict[str, Any]:
-    schema = declared_schema(message.context_features, "context_features")
+    schema = declared_schema(message.context_features, "context_features", Limits())
     return {
         entry.name: read_value(each.value, entry, "typed", "context_features")
         for each, entry in zip(message.context_features, schema, strict=True)
@@ -39,7 +40,7 @@ def context_of(message: Any) -> dict[str, Any]:
 
 
 def columns_of(schema: Any, rows: Any) -> dict[str, Any]:
-    declared = declared_schema(schema, "schema")
+    declared = declared_schema(schema, "schema", Limits())
     return {
         entry.name: read_column([row.feature_values[at] for row in rows], entry, "typed", "rows")
         for at, entry in enumerate(declared)

@@ -184,3 +184,18 @@ def test_numbers_agree_with_one_row_at_a_time(rows: list[tuple[int, float]]) -> 
     found = batch(first, second)
     assert spelled(found, len(rows)) == expected
     assert len(set(zip(*found.columns, strict=True))) == found.count
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=2), min_size=1, max_size=6), st.booleans())
+def test_keys_of_a_request_are_the_keys_of_the_same_texts(ids: list[str], has_user: bool) -> None:
+    blocks = [Block(i, None, None, "target", "init") for i in range(2)]
+    known, plain = Matrix(blocks, len(ids)), Matrix(blocks, len(ids))
+    known.put_keys(0, ids)
+    plain.put(0, np.array(ids, object).reshape(-1, 1))
+    known.put_keys(1, ["u"])
+    plain.put(1, np.array([["u"]], object))
+    columns = [Column(f"c{i}", None, None, i, 0, "target", "init") for i in range(2)]
+    keys = [KeySource(column.name, column) for column in columns[: 1 + has_user]]
+    found, wanted = key_batch(keys, known), key_batch(keys, plain)
+    assert found.count == wanted.count
+    assert spelled(found, len(ids)) == spelled(wanted, len(ids))

@@ -62,6 +62,17 @@ def test_a_call_gets_the_smaller_of_its_own_limit_and_what_is_left(clock: Clock)
     assert deadline.within(10) is deadline
 
 
+def test_a_deadline_ahead_leaves_a_little_and_never_takes_most_of_the_time(clock: Clock) -> None:
+    assert Deadline(1000, clock=clock).ahead(5).remaining_s() == pytest.approx(0.995)
+    assert Deadline(10, clock=clock).ahead(5).remaining_s() == pytest.approx(0.009)
+    assert Deadline(0, clock=clock).ahead(5).is_past()
+    assert Deadline(None, clock=clock).ahead(5).remaining_s() == float("inf")
+    ahead = Deadline(1000, clock=clock).ahead(5)
+    clock.pass_ms(996)
+    with pytest.raises(DeadlinePassed, match="it did not finish within 1000 ms"):
+        ahead.check("it")
+
+
 # --- a request ----------------------------------------------------------------------------------
 
 

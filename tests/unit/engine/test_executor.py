@@ -198,6 +198,16 @@ def test_cancelling_a_request_cancels_its_steps(diary: list[str]) -> None:
     assert sorted(diary) == ["a ends", "a starts", "b ends", "b starts"]
 
 
+def test_a_step_that_ignores_the_deadline_is_cut_off(diary: list[str]) -> None:
+    graph = steps({"deaf": [], "quick": []}, {"deaf": "default"})
+    deaf = Part(graph[0], diary, is_local=False, work=lambda: asyncio.Event().wait())
+    quick = Part(graph[1], diary, is_local=False, work=waits(1))
+    with pytest.raises(DeadlinePassed):
+        asyncio.run(execute([deaf, quick], a_run(Deadline(20))))
+    assert "deaf ends" in diary
+    assert "deaf defaults" not in diary
+
+
 # --- what a failure means -----------------------------------------------------------------------
 
 

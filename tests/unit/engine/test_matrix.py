@@ -121,3 +121,34 @@ def test_absence_is_remembered_per_column(matrix: Matrix) -> None:
     assert absent is not None
     assert absent.tolist() == [True, False, False, False]
     assert matrix.absent(other) is None
+
+
+IDS = Column("id", None, None, 2, 0, "target", "feature_initializer")
+
+
+def test_keys_are_handed_back_as_they_came_and_read_like_any_column(matrix: Matrix) -> None:
+    texts = ["a", "b", "c", "d"]
+    matrix.put_keys(2, texts)
+    assert matrix.is_filled(2)
+    assert matrix.keys(IDS) is texts
+    assert matrix.column(IDS).tolist() == texts
+    assert matrix.block(2).shape == (4, 1)
+
+
+def test_a_column_that_was_not_filled_with_keys_has_none(matrix: Matrix) -> None:
+    assert matrix.keys(IDS) is None
+    matrix.put(2, ones(4, 1))
+    assert matrix.keys(IDS) is None
+
+
+@pytest.mark.parametrize("again", ["keys", "values"])
+def test_keys_are_written_once(matrix: Matrix, again: str) -> None:
+    matrix.put_keys(2, ["7"])
+    with pytest.raises(EngineFault, match="written twice"):
+        matrix.put_keys(2, ["7"]) if again == "keys" else matrix.put(2, ones(4, 1))
+
+
+def test_as_many_keys_as_rows_are_wanted_or_one(matrix: Matrix) -> None:
+    with pytest.raises(EngineFault, match=r"where 4 row\(s\) were planned"):
+        matrix.put_keys(2, ["a", "b"])
+    assert not matrix.is_filled(2)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inferflow.engine.limits import Limits
-from inferflow.engine.request import entity_ids, request_from
+from inferflow.engine.request import KeyTexts, entity_ids, request_from
 from inferflow.errors import InvalidRequest
 
 from .worlds import World
@@ -233,3 +233,15 @@ def test_an_unknown_field_is_answered_with_the_nearest() -> None:
 def test_a_request_is_an_object(document: Any) -> None:
     with pytest.raises(InvalidRequest, match="an object is wanted"):
         request_from(document)
+
+
+def test_a_request_for_another_config_than_the_one_asked_for_is_refused() -> None:
+    document = {"model_config_id": "ranker", "entities": {"product": ["1"]}}
+    assert request_from(document, config_id="ranker").config_id == "ranker"
+    with pytest.raises(InvalidRequest, match="model_config_id: is 'ranker', and 'home' was asked"):
+        request_from(document, config_id="home")
+
+
+def test_ids_that_were_checked_are_taken_as_they_are() -> None:
+    ids = KeyTexts(["1", "ü"])
+    assert entity_ids("product", ids, Limits()) is ids

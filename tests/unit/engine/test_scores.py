@@ -197,5 +197,5 @@ def test_an_arrow_table_of_blanks_has_the_schema_of_any_other() -> None:
 
 
 def test_scores_not_made_here_cannot_be_explained() -> None:
-    with pytest.raises(RuntimeError, match="not made by a flow"):
+    with pytest.raises(InvalidInput, match="nobody who could explain"):
         scores(column("f", FP32, [0])).explain()

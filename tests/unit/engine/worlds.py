@@ -39,6 +39,7 @@ from inferflow.plan.catalog import (
     FeatureInfo,
     GroupInfo,
     ModelSignature,
+    RemotePolicy,
     TensorInfo,
 )
 from inferflow.plan.compiler import compile_config
@@ -131,6 +132,8 @@ class World:
         return self
 
     # --- what the compiler asks ---------------------------------------------------------------
+
+    remote = RemotePolicy()
 
     def entity(self, label: str) -> EntityInfo | None:
         return self.entities.get(label)

@@ -252,3 +252,14 @@ def test_a_name_only_the_response_asks_for_is_not_noted(shop: Any) -> None:
 def test_a_response_feature_listed_twice_is_an_error(shop: Any) -> None:
     shop.response["features"] = ["ranker:score", "ranker:score"]
     assert shop.errors() == ["response_config.features: 'ranker:score' is listed twice"]
+
+
+def test_an_id_column_that_nothing_knows_is_noted_with_the_closest_key(shop: Any) -> None:
+    before = shop.notes()
+    keys = [column.name for column in shop.plan().request_columns if column.role == "key"]
+    shop.config["id_column"] = keys[-1]
+    assert shop.notes() == before
+    shop.config["id_column"] = "productt_id"
+    assert [note for note in shop.notes() if note not in before] == [
+        "id_column: no step looks anything up by 'productt_id' (closest: 'product_id')"
+    ]

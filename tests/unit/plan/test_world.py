@@ -154,11 +154,12 @@ def test_a_broken_model_says_why_and_the_rest_is_still_checked(shop: Any) -> Non
     assert any("there is no expression 'mux'" in error for error in errors)
 
 
-def test_an_endpoint_on_another_host_says_how_to_run_it_here(shop: Any) -> None:
-    shop["ranker"]["model_endpoint"] = "predator:8080"
+def test_an_endpoint_that_is_none_says_how_to_write_one_and_how_to_run_it_here(shop: Any) -> None:
+    shop["ranker"]["model_endpoint"] = "predator:http"
     assert shop.errors()[0] == (
-        "ranker.model_endpoint: 'predator:8080' is on another host, and this process runs models "
-        'only itself (set [endpoints] "predator:8080" = "local:ranker" in inferflow.toml)'
+        "ranker.model_endpoint: 'predator:http': 'http' is no port (write local, local:<model>, or "
+        'host:port; or set [endpoints] "predator:http" = "local:ranker" in inferflow.toml to run '
+        "it here)"
     )
 
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 import pytest
 
 from inferflow.errors import InvalidInput, MissingExtra
+from inferflow.telemetry.calls import Call, request_context
 from inferflow.telemetry.levels import TRACE, level_number
-from inferflow.telemetry.logs import HIDDEN, Logs, request_context, setup_logs
+from inferflow.telemetry.logs import HIDDEN, Logs, setup_logs
 
 log = logging.getLogger("inferflow.test")
 SECRET = "4711-secret"
@@ -106,7 +107,7 @@ def test_an_unknown_level_is_refused_with_those_that_exist():
 
 def test_lines_inside_a_request_carry_its_id_also_across_tasks(logs, stream):
     async def one(name: str) -> None:
-        with request_context(request_id=name):
+        with request_context(Call(name)):
             await asyncio.sleep(0)
             log.info("inside")
 
@@ -118,11 +119,19 @@ def test_lines_inside_a_request_carry_its_id_also_across_tasks(logs, stream):
     assert [line.get("request_id") for line in lines(stream)] == ["r1", "r2", None]
 
 
+def test_a_line_says_which_config_its_call_asked_for_but_not_who_asked(logs, stream):
+    call = Call("r1", "/Predict/InferPointWise")
+    call.config_id, call.tracking_id = "ranker", SECRET
+    with request_context(call):
+        log.info("inside")
+        log.info("of another", extra={"config_id": "arm"})
+    assert [line["config_id"] for line in lines(stream)] == ["ranker", "arm"]
+    assert SECRET not in stream.getvalue()
+
+
 @pytest.mark.parametrize("name", sorted(HIDDEN))
 def test_values_keys_and_ids_stay_out_of_the_log(logs, stream, name):
     log.info("e", extra={name: [SECRET]})
-    with request_context(**{name: SECRET}):
-        log.info("e")
     assert SECRET not in stream.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -82,6 +82,7 @@ def test_no_process_is_an_empty_page():
     assert merge([]) == b""
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.floats(1e-6, 20), max_size=5), max_size=4))
 def test_merged_pages_say_what_one_process_would_have_said(processes):
     whole, pages = Tally(), []

@@ -13,12 +13,22 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from inferflow.engine.observer import Mode, RequestStats
 from inferflow.engine.recording import StepRecord
+from inferflow.telemetry import table
 from inferflow.telemetry.histogram import LATENCY_S, ROWS, Histogram
 from inferflow.telemetry.prometheus import Exposition
 from inferflow.telemetry.table import METRICS
 from inferflow.telemetry.tally import Tally
 
 MODES = get_args(Mode)
+SEEN_BY_A_PARENT = {
+    metric.name
+    for metric in (
+        table.PROCESSES,
+        table.PROCESSES_READY,
+        table.PROCESSES_BEHIND,
+        table.PROCESS_RESTARTS,
+    )
+}
 SEEN_BY_WATCHING_A_CACHE = {
     "inferflow_cache_items",
     "inferflow_cache_bytes",
@@ -132,7 +142,17 @@ def test_every_metric_of_the_table_is_shown_and_no_other(make_shop, tally):
     tally.call_ended("/Predict/InferPointWise", 0, 0.001)
     page = Exposition(tally, with_process=False).render().decode()
     shown = {line.split()[2] for line in page.splitlines() if line.startswith("# TYPE")}
-    assert shown == {metric.name for metric in METRICS} - SEEN_BY_WATCHING_A_CACHE
+    assert (
+        shown == {metric.name for metric in METRICS} - SEEN_BY_WATCHING_A_CACHE - SEEN_BY_A_PARENT
+    )
+
+
+def test_what_is_watched_is_read_for_each_page(tally):
+    exposition = Exposition(tally, with_process=False)
+    count = iter([1, 2])
+    exposition.watch(table.PROCESS_RESTARTS, lambda: next(count))
+    for expected in (b"1.0", b"2.0"):
+        assert b"\ninferflow_process_restarts_total " + expected in exposition.render()
 
 
 def test_a_process_shows_its_memory_beside(tally):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,16 @@ from inferflow.dtypes import dtype_of
 from inferflow.engine.matrix import Array, Matrix
 from inferflow.engine.ports import ReadState
 from inferflow.engine.recording import Recording, StepRecord
+from inferflow.explanation.item_text import BLANK
 from inferflow.plan.plan import Column, ComputeStep, FeatureStep, Source, Step
 from inferflow.scores import ScoreColumn, Scores, Table
-from inferflow.tabular import cell_text, duration_text, table
+from inferflow.tabular import cell_text
 
 Facts = dict[str, Any]
 
 GIVEN = "given"
 KEY = "key"
 COMPUTED = "computed"
-BLANK = "blank"
-
-
-# --- facts ----------------------------------------------------------------------------------
 
 
 def item_facts(recording: Recording, scores: Scores | None, row: int) -> Facts:
@@ -181,53 +178,3 @@ def _age_s(record: StepRecord, group: int, row: int, now_ms: float) -> float | N
     if written is None or not written[position]:
         return None
     return float(max(0.0, (now_ms - float(np.asarray(written)[position])) / 1000))
-
-
-# --- text -----------------------------------------------------------------------------------
-
-
-def item_text(facts: Mapping[str, Any]) -> str:
-    return "\n\n".join(_row_text(facts["item"], row) for row in facts["rows"])
-
-
-def _row_text(item: str, facts: Mapping[str, Any]) -> str:
-    lines = [f"{item}: target {facts['row'] + 1} of {facts['of']}"]
-    lines += table(
-        ["", ""], [[name, cell_text(value)] for name, value in facts["scores"].items()], indent=2
-    )[1:]
-    if facts["error"]:
-        lines += [f"  error: {facts['error']}"]
-    rows: list[list[Any] | str] = []
-    step = None
-    for column in facts["columns"]:
-        if column["step"] != step:
-            step = column["step"]
-            rows.append(step)
-        age = column.get("age_s")
-        rows.append(
-            [
-                column["column"],
-                cell_text(column["value"]),
-                column["dtype"],
-                state_text(column),
-                None if age is None else duration_text(age),
-                column["source"],
-            ]
-        )
-    lines += ["", *table(["column", "value", "type", "state", "age", "from"], rows, indent=2)]
-    for grouping in ("pairs", "slates"):
-        for group in facts.get(grouping, ()):
-            lines += ["", f"{grouping[:-1]} {group['number']}: {', '.join(group['members'])}"]
-            lines += [f"  {name}  {cell_text(v)}" for name, v in group["columns"].items()]
-            lines += [f"  error: {group['error']}"] if group["error"] else []
-    return "\n".join(lines)
-
-
-def state_text(column: Mapping[str, Any]) -> str:
-    """`real`, or what stands in: `missing, default used`."""
-    state = str(column["state"])
-    if "has_default" not in column or state == BLANK:
-        return state
-    if not column["has_default"]:
-        return f"{state}, no default declared"
-    return state if state == "default" else f"{state}, default used"

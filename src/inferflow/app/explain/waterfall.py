@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,26 +12,28 @@ from inferflow.engine.ports import ReadState
 from inferflow.engine.recording import Recording, StepRecord
 from inferflow.plan.plan import ComputeStep, FeatureStep, ModelStep, Step
 from inferflow.scores import Scores
-from inferflow.tabular import counted, table
 
 Facts = dict[str, Any]
 
-BAR = 32
-"""Characters a whole request takes in the waterfall."""
 
-
-# --- facts ----------------------------------------------------------------------------------
-
-
-def run_facts(recording: Recording, scores: Scores | None) -> Facts:
-    """What each step did; those a failed request never came to are `not reached`."""
+def run_facts(
+    recording: Recording, scores: Scores | None, *, was_answered: bool | None = None
+) -> Facts:
+    """What each step did; those a failed request never came to are `not reached`. A request
+    without scores has failed, unless it is said that it was answered."""
+    if was_answered is None:
+        was_answered = scores is not None
     last = max(record.start_us + record.duration_us for record in recording.steps.values())
     return {
         "model_config_id": recording.plan.config_id,
         "config_version": recording.plan.digest,
         "targets": len(recording.ids),
+        "unit": "target",
         "total_us": recording.total_us if scores is not None else last,
-        "steps": [_step_facts(step, recording, scores) for step in recording.plan.steps],
+        "steps": [
+            _step_facts(step, recording, scores, was_answered=was_answered)
+            for step in recording.plan.steps
+        ],
         "bound": [
             {"column": requested.name, "from": str(origin), "rule": origin.rule}
             for requested, origin in _bound(recording)
@@ -47,9 +48,11 @@ def _bound(recording: Recording) -> list[Any]:
     return [*binding.targets, *binding.slates] if binding else []
 
 
-def _step_facts(step: Step, recording: Recording, scores: Scores | None) -> Facts:
+def _step_facts(
+    step: Step, recording: Recording, scores: Scores | None, *, was_answered: bool
+) -> Facts:
     record = recording.steps[step.name]
-    was_reached = scores is not None or record.duration_us > 0
+    was_reached = was_answered or record.duration_us > 0
     facts: Facts = {
         "step": step.name,
         "kind": record.kind,
@@ -60,12 +63,12 @@ def _step_facts(step: Step, recording: Recording, scores: Scores | None) -> Fact
         "skipped": record.skipped if was_reached else "not reached",
         "error": record.error,
     }
-    if isinstance(step, FeatureStep) and recording.matrix is not None:
+    if isinstance(step, FeatureStep):
         facts |= {
             "unique_keys": record.unique_keys,
             "cache_hits": record.cache_hits,
             "without_key": _without_key(record),
-            "stand_ins": stand_ins(step, recording.matrix),
+            "stand_ins": stand_ins(step, recording.matrix) if recording.matrix else {},
             "pinned": [column.name for column, _ in _pins(step, recording)],
         }
     elif record.kind == "model":
@@ -129,75 +132,3 @@ def _errors(scores: Scores) -> dict[str, dict[str, int]]:
         for name, table in tables.items()
         if any(table.errors)
     }
-
-
-# --- text -----------------------------------------------------------------------------------
-
-
-def run_text(facts: Mapping[str, Any]) -> str:
-    total = facts["total_us"]
-    lines = [
-        f"{facts['model_config_id']}: {counted(facts['targets'], 'target')} in {total:,.0f} µs, "
-        f"version {facts['config_version'][:12]}",
-        "",
-    ]
-    if facts["failure"]:
-        lines[1:] = [f"failed: {facts['failure']}", ""]
-    rows = [
-        [
-            step["step"],
-            round(step["start_us"]),
-            round(step["duration_us"]),
-            bar(step["start_us"], step["duration_us"], total) if step["duration_us"] else "",
-            ", ".join(_remarks(step)),
-        ]
-        for step in facts["steps"]
-    ]
-    lines += table(["step", "start µs", "time µs", "", ""], rows)
-    lines += ["", "from the request"]
-    lines += table(
-        ["column", "taken from", "because of"],
-        [[each["column"], each["from"], each["rule"]] for each in facts["bound"]],
-        indent=2,
-    )
-    if facts["unused"]:
-        lines += ["", f"not used: {', '.join(facts['unused'])}"]
-    for name, errors in facts["errors"].items():
-        lines += ["", f"{name} with errors"]
-        lines += [f"  {count}: {error}" for error, count in errors.items()]
-    return "\n".join(lines)
-
-
-def bar(start_us: float, duration_us: float, total_us: float) -> str:
-    """A step's place in the whole request; at least one mark wide."""
-    scale = BAR / max(total_us, start_us + duration_us, 1e-9)
-    begin = min(int(start_us * scale), BAR - 1)
-    length = max(1, round(duration_us * scale))
-    return " " * begin + "█" * min(length, BAR - begin)
-
-
-def _remarks(step: Mapping[str, Any]) -> Iterator[str]:
-    if step["skipped"]:
-        yield f"skipped: {step['skipped']}"
-        return
-    yield counted(step["rows"], step["unit"])
-    if step.get("unique_keys") is not None:
-        yield counted(step["unique_keys"], "key")
-    if step.get("cache_hits") is not None:
-        yield counted(step["cache_hits"], "cache hit")
-    if step.get("without_key"):
-        yield f"{step['without_key']} without a key"
-    for group, reasons in step.get("stand_ins", {}).items():
-        for why, rows in reasons.items():
-            yield f"{group}: {rows} {why}"
-    if step.get("pinned"):
-        yield f"given by the request: {', '.join(step['pinned'])}"
-    if step.get("answered_by"):
-        yield f"{step['endpoint']} {step['answered_by']}"
-        yield counted(step["batches"], "batch")
-    if step.get("nans"):
-        yield f"{step['nans']} not finite"
-    if step.get("blank"):
-        yield f"{step['blank']} without a score"
-    if step["error"]:
-        yield f"error: {step['error']}"

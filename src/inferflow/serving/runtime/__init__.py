@@ -1,7 +1,9 @@
 """Runs ONNX models in this process. Importing this package does not import ONNX Runtime.
 
 - `repository`: which models and versions a folder holds, and whether their bytes changed
-- `session`: one loaded model; the only module that knows ONNX Runtime
+- `port`: what a runtime promises; `onnx`: the one there is
+- `session`: one loaded model; `quantised`: smaller copies; the modules that know ONNX Runtime
+- `providers`: where it computes; `devices`: which accelerators there are
 - `complaints`: what is wrong with a file, in a sentence
 - `watchdog`: stops whatever outlives its deadline
 - `embedded`: the engine's `ModelRunner`: loads when needed, unloads when idle

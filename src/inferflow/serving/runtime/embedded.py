@@ -19,6 +19,7 @@ from inferflow.engine.deadline import Clock, Deadline
 from inferflow.engine.ports import PreparedModel
 from inferflow.errors import EngineFault, InvalidInput, ModelFailed, ModelUnreadable, NotFound
 from inferflow.plan.catalog import Endpoint, ModelSignature, TensorInfo
+from inferflow.serving.runtime.port import LoadOptions
 from inferflow.serving.runtime.repository import ModelFile, ModelRepository
 from inferflow.serving.runtime.session import OnnxSession, load_session
 from inferflow.serving.runtime.watchdog import Watchdog
@@ -142,7 +143,7 @@ class EmbeddedModels:
         session = load_session(
             file,
             watchdog=self._watchdog,
-            intra_op_threads=self._intra_op_threads,
+            options=LoadOptions(intra_threads=self._intra_op_threads),
             load_limit_s=self._load_limit_s,
         )
         if not self._repository.holds(file):

@@ -1,4 +1,4 @@
-"""One loaded model. The only module that knows ONNX Runtime, which it imports on use.
+"""One loaded model. Knows ONNX Runtime, which it imports on use.
 
 A session runs on the calling thread unless told otherwise and never spins. Every run can be
 stopped at its deadline; it ends between two operators, so one very long operator overruns.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from inferflow.dtypes import (
@@ -32,6 +33,8 @@ from inferflow.engine.deadline import Deadline
 from inferflow.errors import DeadlinePassed, ModelFailed, ModelUnreadable
 from inferflow.plan.catalog import ModelSignature, TensorInfo
 from inferflow.serving.runtime.complaints import foreign_format, load_complaint, run_complaint
+from inferflow.serving.runtime.port import LoadOptions
+from inferflow.serving.runtime.providers import provider_list
 from inferflow.serving.runtime.repository import ModelFile
 from inferflow.serving.runtime.watchdog import Watchdog
 
@@ -62,15 +65,30 @@ _NO_CONTAINERS = (
 class OnnxSession:
     """A model in memory. Safe to run from several threads at once."""
 
-    __slots__ = ("_label", "_new_options", "_run", "_watchdog", "signature")
+    __slots__ = (
+        "_free",
+        "_label",
+        "_new_options",
+        "_run",
+        "_watchdog",
+        "computes_here",
+        "signature",
+    )
 
-    def __init__(self, vendor: Any, signature: ModelSignature, watchdog: Watchdog) -> None:
+    platform = "onnxruntime_onnx"
+
+    def __init__(
+        self, vendor: Any, signature: ModelSignature, watchdog: Watchdog, *, computes_here: bool
+    ) -> None:
         import onnxruntime
 
         self.signature = signature
+        self.computes_here = computes_here
         self._label = f"{signature.model}@{signature.version}"
         self._run = vendor.run
         self._new_options = onnxruntime.RunOptions
+        self._free: list[Any] = []
+        """Options nobody uses at the moment: making them takes as long as a small run."""
         self._watchdog = watchdog
 
     def run(
@@ -80,9 +98,7 @@ class OnnxSession:
         seconds = deadline.remaining_s()
         if seconds <= 0:
             raise DeadlinePassed(f"model {self._label!r}", deadline.budget_ms)
-        # Options are never reused: the watchdog may still stop them just after a run has ended.
-        options = self._new_options()
-        options.log_severity_level = _SILENT
+        options = self._options()
         armed = None
         if seconds != math.inf:
             stop = functools.partial(setattr, options, "terminate", True)
@@ -95,32 +111,64 @@ class OnnxSession:
                 raise DeadlinePassed(f"model {self._label!r}", deadline.budget_ms) from None
             raise ModelFailed(self._label, run_complaint(failed)) from failed
         finally:
-            if armed is not None:
-                self._watchdog.disarm(armed)
+            # Options the watchdog has stopped, or is about to stop, are never used again.
+            if armed is None or self._watchdog.disarm(armed):
+                self._free.append(options)
+
+    def _options(self) -> Any:
+        try:
+            return self._free.pop()
+        except IndexError:  # as many runs at once as never before
+            options = self._new_options()
+            options.log_severity_level = _SILENT
+            return options
 
 
 def load_session(
-    file: ModelFile, *, watchdog: Watchdog, intra_op_threads: int = 1, load_limit_s: float
+    file: ModelFile,
+    *,
+    watchdog: Watchdog,
+    load_limit_s: float,
+    options: LoadOptions | None = None,
+    path: Path | None = None,
 ) -> OnnxSession:
-    """Load a model and read its signature. Raises ModelUnreadable."""
+    """Load a model and read its signature; from `path`, where that is not the file itself.
+
+    Raises ModelUnreadable, or InvalidInput for a provider this machine does not have.
+    """
     import onnxruntime
 
+    options = options or LoadOptions()
+    path = path or file.path
     _refuse_foreign(file)
-    options = _session_options(onnxruntime, intra_op_threads)
-    armed = watchdog.arm(load_limit_s, lambda: options.set_load_cancellation_flag(True))
+    providers = provider_list(options, onnxruntime.get_available_providers())
+    chosen = _session_options(onnxruntime, options)
+    armed = watchdog.arm(load_limit_s, lambda: chosen.set_load_cancellation_flag(True))
     try:
         # Its fallback would print to stdout and try the same again.
         vendor = onnxruntime.InferenceSession(
-            str(file.path), options, providers=["CPUExecutionProvider"], enable_fallback=0
+            str(path), chosen, providers=providers, enable_fallback=0
         )
     except Exception as failed:  # the vendor's errors share no base class of their own
-        why, hint = load_complaint(failed, file.path)
+        why, hint = load_complaint(failed, path)
         if type(failed).__name__ == "ModelLoadCanceled":
             why = f"loading did not finish within {load_limit_s:.0f} s"
         raise ModelUnreadable(file.label, f"{file.where}: {why}", hint) from failed
     finally:
         watchdog.disarm(armed)
-    return OnnxSession(vendor, _signature(vendor, file), watchdog)
+    _refuse_missing_providers(vendor.get_providers(), [name for name, _ in providers], file)
+    computes_here = len(providers) == options.intra_threads == options.inter_threads == 1
+    return OnnxSession(vendor, _signature(vendor, file), watchdog, computes_here=computes_here)
+
+
+def _refuse_missing_providers(
+    started: Sequence[str], wanted: Sequence[str], file: ModelFile
+) -> None:
+    """The vendor goes on without a provider whose libraries it does not find."""
+    for name in wanted:
+        if name not in started:
+            hint = "are the libraries it needs installed, and in the versions it needs?"
+            raise ModelUnreadable(file.label, f"{name} could not be started", hint)
 
 
 def _refuse_foreign(file: ModelFile) -> None:
@@ -135,11 +183,22 @@ def _refuse_foreign(file: ModelFile) -> None:
         raise ModelUnreadable(file.label, f"{file.where}: {foreign[0]}", foreign[1])
 
 
-def _session_options(onnxruntime: Any, intra_op_threads: int) -> Any:
+def _session_options(onnxruntime: Any, wanted: LoadOptions) -> Any:
+    levels = onnxruntime.GraphOptimizationLevel
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = intra_op_threads
-    options.inter_op_num_threads = 1
-    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = {
+        "off": levels.ORT_DISABLE_ALL,
+        "basic": levels.ORT_ENABLE_BASIC,
+        "extended": levels.ORT_ENABLE_EXTENDED,
+        "all": levels.ORT_ENABLE_ALL,
+    }[wanted.optimise]
+    options.intra_op_num_threads = wanted.intra_threads
+    options.inter_op_num_threads = wanted.inter_threads
+    options.execution_mode = (
+        onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+        if wanted.inter_threads == 1
+        else onnxruntime.ExecutionMode.ORT_PARALLEL
+    )
     options.log_severity_level = _SILENT
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")

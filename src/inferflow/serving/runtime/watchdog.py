@@ -40,8 +40,9 @@ class Watchdog:
             self._wake_by(at)
         return key
 
-    def disarm(self, key: int) -> None:
-        self._armed.pop(key, None)
+    def disarm(self, key: int) -> bool:
+        """True when its `Stop` was not called, and will not be."""
+        return self._armed.pop(key, None) is not None
 
     def close(self) -> None:
         """End the thread. Nothing armed is stopped any more."""

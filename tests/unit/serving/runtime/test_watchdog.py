@@ -63,6 +63,14 @@ def test_disarming_twice_does_no_harm(watchdog: Watchdog) -> None:
     watchdog.disarm(key)
 
 
+def test_disarming_tells_whether_the_work_may_still_be_stopped(watchdog: Watchdog) -> None:
+    assert watchdog.disarm(watchdog.arm(10_000.0, lambda: None))
+    stopped = threading.Event()
+    key = watchdog.arm(0.0, stopped.set)
+    assert stopped.wait(PATIENCE_S)
+    assert not watchdog.disarm(key)
+
+
 def test_no_thread_runs_before_the_first_deadline_or_after_closing() -> None:
     before = threading.active_count()
     dog = Watchdog()

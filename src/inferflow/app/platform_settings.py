@@ -1,0 +1,71 @@
+"""What a fleet shares: `[etcd]` for configs, `[kafka]` for the inference log. And what only the
+original has a use for, so that a deployment's variables need not be weeded: `[compatibility]`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+from pydantic import Field
+
+from inferflow.app.env_first import EnvFirst, Unused, named
+from inferflow.app.setting_values import Listed, Milliseconds, Secret
+
+T = TypeVar("T")
+_NoEtcd = Annotated[T, Unused("configs are kept in the project's folder only, so far")]
+_NoKafka = Annotated[T, Unused("there is no inference log yet")]
+
+
+class EtcdSettings(EnvFirst):
+    endpoints: _NoEtcd[Listed] = Field(
+        (), validation_alias=named("endpoints", "ETCD_ENDPOINTS", "ETCD_SERVER")
+    )
+    """Its members, as `host:port` or URL, with commas between."""
+    dial_timeout: _NoEtcd[Milliseconds] = Field(
+        5_000, gt=0, validation_alias=named("dial_timeout", "ETCD_DIAL_TIMEOUT")
+    )
+    """For a connection to come up."""
+    watcher_enabled: _NoEtcd[bool] = Field(
+        True, validation_alias=named("watcher_enabled", "ETCD_WATCHER_ENABLED")
+    )
+    """Take up changes while serving."""
+    username: _NoEtcd[str] = Field("", validation_alias=named("username", "ETCD_USERNAME"))
+    """Who logs in; nobody when empty."""
+    password: _NoEtcd[Secret] = Field(
+        Secret(""), validation_alias=named("password", "ETCD_PASSWORD")
+    )
+    """And how."""
+
+
+class KafkaSettings(EnvFirst):
+    bootstrap_servers: _NoKafka[Listed] = Field(
+        (),
+        validation_alias=named(
+            "bootstrap_servers", "KafkaBootstrapServers", "KAFKA_BOOTSTRAP_SERVERS"
+        ),
+    )
+    """Brokers to start from, as `host:port` with commas between."""
+    logging_topic: _NoKafka[str] = Field(
+        "",
+        validation_alias=named(
+            "logging_topic", "KafkaLoggingTopic", "KAFKA_LOGGING_TOPIC", "KAFKA_V2_LOG_TOPIC"
+        ),
+    )
+    """Where inference logs go."""
+
+
+class CompatibilitySettings(EnvFirst):
+    gc_percentage: Annotated[
+        int | None, Unused("it tunes the garbage collector of another language")
+    ] = Field(None, validation_alias=named("gc_percentage", "APP_GC_PERCENTAGE"))
+    """Accepted, without effect."""
+    dag_topology_cache_size: Annotated[
+        int | None, Unused("a plan is compiled once, when its config is loaded")
+    ] = Field(None, validation_alias=named("dag_topology_cache_size", "DAG_TOPOLOGY_CACHE_SIZE"))
+    """Accepted, without effect."""
+    dag_topology_cache_ttl_sec: Annotated[
+        float | None, Unused("a plan lives as long as its config")
+    ] = Field(
+        None, validation_alias=named("dag_topology_cache_ttl_sec", "DAG_TOPOLOGY_CACHE_TTL_SEC")
+    )
+    """Accepted, without effect."""

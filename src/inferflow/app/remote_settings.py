@@ -1,0 +1,136 @@
+"""How services beyond this process are reached, under the names of the original: `[onfs]` has
+features, `[predator]` models, `[numerix]` compute.
+
+Deadlines hold here too: for steps that name none, wherever they run.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+from pydantic import Field
+
+from inferflow.app.env_first import EnvFirst, Unused, named
+from inferflow.app.setting_values import (
+    Count,
+    MaybeMilliseconds,
+    RemotePort,
+    Secret,
+    address,
+)
+
+T = TypeVar("T")
+_NoFeatureService = Annotated[T, Unused("features are read in this process only, so far")]
+
+
+class OnfsSettings(EnvFirst):
+    host: _NoFeatureService[str] = Field(
+        "",
+        validation_alias=named("host", "externalServiceOnFs_host", "EXTERNAL_SERVICE_ONFS_FS_HOST"),
+    )
+    """The feature service, as `host` or `host:port`."""
+    port: _NoFeatureService[RemotePort] = Field(
+        8089, validation_alias=named("port", "EXTERNAL_SERVICE_ONFS_FS_PORT")
+    )
+    """Its port, unless the host has one."""
+    plain_text: _NoFeatureService[bool] = Field(
+        True, validation_alias=named("plain_text", "EXTERNAL_SERVICE_ONFS_FS_GRPC_PLAIN_TEXT")
+    )
+    """Call it without TLS."""
+    caller_id: _NoFeatureService[str] = Field(
+        "inferflow",
+        validation_alias=named(
+            "caller_id", "externalServiceOnFs_callerId", "EXTERNAL_SERVICE_ONFS_FS_CALLER_ID"
+        ),
+    )
+    """Who calls, for its access check."""
+    caller_token: _NoFeatureService[Secret] = Field(
+        Secret(""),
+        validation_alias=named(
+            "caller_token",
+            "externalServiceOnFs_callerToken",
+            "EXTERNAL_SERVICE_ONFS_FS_CALLER_TOKEN",
+        ),
+    )
+    """The secret that goes with it."""
+    deadline: MaybeMilliseconds = Field(
+        None,
+        validation_alias=named(
+            "deadline", "externalServiceOnFs_deadline", "EXTERNAL_SERVICE_ONFS_FS_DEAD_LINE"
+        ),
+    )
+    """Time for a feature step that names no timeout; when unset, the request's own is its only
+    limit."""
+    batch_size: Annotated[int, Field(ge=0)] = Field(
+        0,
+        validation_alias=named(
+            "batch_size", "externalServiceOnFs_batchSize", "EXTERNAL_SERVICE_ONFS_FS_BATCH_SIZE"
+        ),
+    )
+    """Most keys per read of a feature step that names no batch size; 0 reads all at once."""
+
+    @property
+    def address(self) -> str:
+        return address(self.host, self.port)
+
+
+class PredatorSettings(EnvFirst):
+    port: RemotePort = Field(8090, validation_alias=named("port", "EXTERNAL_SERVICE_PREDATOR_PORT"))
+    """Port of model endpoints that name none."""
+    plain_text: bool = Field(
+        True, validation_alias=named("plain_text", "EXTERNAL_SERVICE_PREDATOR_GRPC_PLAIN_TEXT")
+    )
+    """Call them without TLS, as it must be so far: `false` is refused when one is called."""
+    caller_id: str = Field(
+        "inferflow", validation_alias=named("caller_id", "EXTERNAL_SERVICE_PREDATOR_CALLER_ID")
+    )
+    """Who calls, for their access check."""
+    caller_token: Secret = Field(
+        Secret(""), validation_alias=named("caller_token", "EXTERNAL_SERVICE_PREDATOR_CALLER_TOKEN")
+    )
+    """The secret that goes with it."""
+    deadline: MaybeMilliseconds = Field(
+        None,
+        validation_alias=named(
+            "deadline",
+            "externalServicePredator_defaultDeadline",
+            "EXTERNAL_SERVICE_PREDATOR_DEADLINE",
+        ),
+    )
+    """Time for a model step that names no deadline; when unset, the request's own is its only
+    limit."""
+
+
+class NumerixSettings(EnvFirst):
+    host: str = Field(
+        "", validation_alias=named("host", "numerixClientV1_host", "NUMERIX_CLIENT_V1_HOST")
+    )
+    """The compute service, as `host` or `host:port`, several with commas between; expressions are
+    computed in this process when empty."""
+    port: RemotePort = Field(8083, validation_alias=named("port", "NUMERIX_CLIENT_V1_PORT"))
+    """Its port, unless the host has one."""
+    plain_text: bool = Field(
+        True, validation_alias=named("plain_text", "NUMERIX_CLIENT_V1_PLAINTEXT")
+    )
+    """Call it without TLS, as it must be so far: `false` is refused."""
+    auth_token: Secret = Field(
+        Secret(""), validation_alias=named("auth_token", "NUMERIX_CLIENT_V1_AUTHTOKEN")
+    )
+    """The secret it asks for; sent as `numerix-auth-token`."""
+    batch_size: Count = Field(
+        100, validation_alias=named("batch_size", "NUMERIX_CLIENT_V1_BATCHSIZE")
+    )
+    """Most rows per call, where rows do not depend on each other."""
+    deadline: MaybeMilliseconds = Field(
+        None,
+        validation_alias=named(
+            "deadline", "numerixClientV1_deadline", "NUMERIX_CLIENT_V1_DEADLINE_MS"
+        ),
+    )
+    """Time for a compute step that names no timeout; when unset, the request's own is its only
+    limit."""
+
+    @property
+    def address(self) -> str:
+        hosts = filter(None, (host.strip() for host in self.host.split(",")))
+        return ",".join(address(host, self.port) for host in hosts)

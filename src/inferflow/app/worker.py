@@ -1,0 +1,224 @@
+"""The `worker` role: one process that answers the Open Inference Protocol with a folder of models.
+
+It serves until it is asked to end, then drains as every role does: not ready, a pause, the calls
+under way finish, the models are unloaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from inferflow.api.http import METRICS, HttpServer, Reply, start_http
+from inferflow.api.oip.access import Access
+from inferflow.api.oip.service import SERVICE, InferenceService, InferPolicy
+from inferflow.app.places import data_dir
+from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
+from inferflow.app.settings import Settings
+from inferflow.app.worker_settings import WorkerSettings
+from inferflow.errors import InvalidInput
+from inferflow.rpc.admission import Admission
+from inferflow.rpc.options import MIB, ServerOptions
+from inferflow.rpc.server import RpcServer, start_server
+from inferflow.serving.runtime import ModelRepository
+from inferflow.serving.runtime.devices import Device, Devices
+from inferflow.serving.runtime.onnx import OnnxRuntime
+from inferflow.serving.worker import CrashLedger, FolderSource, ModelHost, ModelSource
+from inferflow.serving.worker.resident import Resident, State
+from inferflow.telemetry import worker_table
+from inferflow.telemetry.table import Metric
+from inferflow.telemetry.worker_tally import WorkerTally
+
+Labelled = tuple[tuple[str, ...], float]
+
+_BACKSTOP = 4
+"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
+_UPKEEP_S = 1.0
+_MOST_STREAMS = 1024
+"""Calls one connection may have under way: clients of one model share few connections."""
+
+
+class Worker:
+    """A running worker. Made by `start_worker`."""
+
+    def __init__(self, host: ModelHost, settings: WorkerSettings, tally: WorkerTally) -> None:
+        self.host = host
+        self.settings = settings
+        self.tally = tally
+        self.devices = Devices()
+        self.grpc: RpcServer
+        self.http: HttpServer
+        self._is_prefetching = True
+        self._draining = False
+        self._upkeep: asyncio.Task[None] | None = None
+
+    def not_ready(self) -> str:
+        """Why no request should be sent here; empty when all is well."""
+        if self._draining:
+            return "draining"
+        return "loading models" if self._is_prefetching else ""
+
+    async def prepare(self) -> None:
+        """Load what is to be there from the start, then say that all is well."""
+        await self.host.refresh()
+        await self.host.prefetch(self.settings.prefetch)
+        self._is_prefetching = False
+        self._upkeep = asyncio.ensure_future(self._keep_up())
+        await self.grpc.say_serving(not self.not_ready())
+
+    async def drain(self, hurry: asyncio.Event | None = None) -> None:
+        """End politely; at once when `hurry` is set meanwhile."""
+        self._draining = True
+        settings = self.settings
+        await end_politely(
+            self.grpc,
+            hurry or asyncio.Event(),
+            pause_s=settings.drain_pause / 1000,
+            grace_s=settings.drain_grace / 1000,
+        )
+        await self.close()
+
+    async def close(self) -> None:
+        """Give everything back, whoever is still inside."""
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+        await self.grpc.stop()
+        await self.http.close()
+        await self.host.close()
+        self.devices.close()
+
+    async def _keep_up(self) -> None:
+        while True:
+            await asyncio.sleep(_UPKEEP_S)
+            self.host.unload_idle()
+
+
+def open_host(
+    root: Path, settings: Settings, tally: WorkerTally, source: ModelSource | None = None
+) -> ModelHost:
+    """The models of a worker, from its folder unless another source is given.
+
+    To be called on the event loop it will live on. Raises InvalidInput without the folder.
+    """
+    if source is None:
+        folder = root / settings.worker.models_dir
+        if not folder.is_dir():
+            raise InvalidInput(f"no models folder {str(folder)!r}; name it with --models")
+        source = FolderSource(ModelRepository(folder))
+    state = data_dir(root, settings) / "worker"
+    return ModelHost(
+        source,
+        OnnxRuntime(cache=state / "quantised"),
+        policy=settings.worker.policy,
+        plan_for=settings.worker.plan_for,
+        crashes=CrashLedger(state / "loading", time.time),
+        observer=tally,
+    )
+
+
+async def start_worker(
+    host: ModelHost, settings: WorkerSettings, tally: WorkerTally, *, access: Access | None = None
+) -> Worker:
+    """Listen on the ports the settings name; not ready until `prepare` has ended.
+
+    `access` says who may call; without it, everybody who can reach the port. Raises InvalidInput
+    when a port is taken.
+    """
+    worker = Worker(host, settings, tally)
+    if access is None:
+        check_bind(settings)
+    service = InferenceService(
+        host,
+        admission=Admission(settings.max_in_flight),
+        is_ready=lambda: not worker.not_ready(),
+        policy=InferPolicy(settings.default_deadline, settings.max_deadline),
+        access=access,
+        observer=tally,
+    )
+    _watch(tally, host, worker.devices)
+    worker.grpc = await start_server(
+        service.handlers(),
+        services=(SERVICE,),
+        host=settings.bind,
+        port=settings.port,
+        options=ServerOptions(
+            max_receive_bytes=int(settings.max_message_mb * MIB), max_streams=_MOST_STREAMS
+        ),
+        max_calls=_BACKSTOP * settings.max_in_flight,
+        reflect=settings.reflection,
+    )
+    try:
+        worker.http = await start_http(_routes(worker), host=settings.bind, port=settings.http_port)
+    except BaseException:
+        await worker.grpc.stop()
+        raise
+    return worker
+
+
+async def work(
+    root: Path,
+    settings: Settings,
+    *,
+    started: Callable[[Worker], None],
+    access: Access | None = None,
+    source: ModelSource | None = None,
+) -> None:
+    """Work until asked to end, then end politely. `started` is told once it is ready."""
+    tally = WorkerTally()
+    with stop_signals() as (end, hurry):
+        host = open_host(root, settings, tally, source)
+        try:
+            worker = await start_worker(host, settings.worker, tally, access=access)
+        except BaseException:
+            await host.close()
+            raise
+        try:
+            await worker.prepare()
+            keep_what_is_loaded()
+            started(worker)
+            await end.wait()
+        except BaseException:
+            await worker.close()
+            raise
+        await worker.drain(hurry)
+
+
+def _routes(worker: Worker) -> dict[str, Callable[[], Reply]]:
+    def alive() -> Reply:
+        return Reply(b"true")
+
+    def ready() -> Reply:
+        why = worker.not_ready()
+        return Reply(why.encode(), 503) if why else Reply(b"true")
+
+    def metrics() -> Reply:
+        return Reply(worker.tally.render(), content_type=METRICS)
+
+    return {
+        "/health/self": alive,
+        "/health/live": alive,
+        "/health/ready": ready,
+        "/metrics": metrics,
+    }
+
+
+def _watch(tally: WorkerTally, host: ModelHost, devices: Devices) -> None:
+    def per_model(read: Callable[[Resident], float]) -> Callable[[], list[Labelled]]:
+        return lambda: [((each.model, each.version), read(each)) for each in host.residents()]
+
+    def per_device(read: Callable[[Device], float]) -> Callable[[], list[Labelled]]:
+        return lambda: [((str(each.index), each.name), read(each)) for each in devices.look()]
+
+    lanes: Sequence[tuple[Metric, Callable[[Resident], float]]] = (
+        (worker_table.QUEUE_DEPTH, lambda each: each.lane.waiting if each.lane else 0),
+        (worker_table.IN_FLIGHT, lambda each: each.lane.in_flight if each.lane else 0),
+        (worker_table.MEMORY, lambda each: each.memory_bytes),
+        (worker_table.AVAILABLE, lambda each: each.state is not State.UNAVAILABLE),
+    )
+    for metric, read in lanes:
+        tally.watch(metric, per_model(read))
+    tally.watch(worker_table.DEVICE_MEMORY, per_device(lambda each: each.memory_bytes))
+    tally.watch(worker_table.DEVICE_USED, per_device(lambda each: each.used_bytes))
+    tally.watch(worker_table.DEVICE_BUSY, per_device(lambda each: each.busy_percent / 100))

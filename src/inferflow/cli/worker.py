@@ -1,0 +1,92 @@
+"""`inferflow worker`: serve models over the Open Inference Protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inferflow.cli.output import say
+from inferflow.cli.projects import HERE
+from inferflow.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from inferflow.app.worker import Worker
+
+Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder with inferflow.toml, if there is one.")
+]
+Models = Annotated[
+    Path | None,
+    typer.Option("--models", "-m", help="The models, DIR/models unless given."),
+]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
+]
+HttpPort = Annotated[
+    int | None,
+    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
+]
+Bind = Annotated[
+    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
+]
+Prefetch = Annotated[
+    list[str] | None,
+    typer.Option("--prefetch", metavar="MODEL", help="Load at the start; may be repeated."),
+]
+Memory = Annotated[
+    float | None, typer.Option("--memory-mb", min=1, help="Most memory all models may take.")
+]
+
+
+def worker(
+    directory: Directory = HERE,
+    models: Models = None,
+    port: Port = None,
+    http_port: HttpPort = None,
+    bind: Bind = None,
+    prefetch: Prefetch = None,
+    memory_mb: Memory = None,
+) -> None:
+    """Serve ONNX models over the Open Inference Protocol (KServe v2, Triton) until asked to end.
+
+    Ctrl-C or SIGTERM lets calls under way finish first; a second one ends at once.
+    """
+    try:
+        from inferflow.app import worker as role
+        from inferflow.app.serving import run
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("worker", for_what="`inferflow worker`") from missing
+    from inferflow.app.settings import read_settings
+    from inferflow.telemetry import open_logs
+
+    settings = read_settings(directory)
+    chosen = {
+        "models_dir": None if models is None else str(models.resolve()),
+        "port": port,
+        "http_port": http_port,
+        "bind": bind,
+        "prefetch": tuple(prefetch) if prefetch else None,
+        "memory_mb": memory_mb,
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    table = settings.worker.model_copy(update=given)
+    settings = settings.model_copy(update={"worker": table})
+    logs = open_logs(settings.telemetry.chosen())
+    try:
+        run(role.work(directory, settings, started=_announce))
+    finally:
+        logs.close()
+
+
+def _announce(worker: Worker) -> None:
+    bind = worker.settings.bind
+    host = f"[{bind}]" if ":" in bind else bind
+    names = sorted({each.model for each in worker.host.residents()})
+    say(
+        f"gRPC  {host}:{worker.grpc.port}",
+        f"HTTP  http://{host}:{worker.http.port}/health/ready and /metrics",
+        f"ready, {len(names)} model(s): {', '.join(names) or 'none yet'}",
+    )

@@ -1,0 +1,8 @@
+"""Models on other hosts, asked over the Open Inference Protocol.
+
+- `runner`: the engine's `ModelRunner` for `host:port` endpoints
+- `line`: calls to one server, or to several that answer alike: deadlines, repetition, errors
+- `budget`: how many repetitions there may be
+- `request`, `answer`: tensors as bytes and back, with `datatypes` for the types in between
+- `metadata`: what a model says it takes; `signatures` remembers it and asks again
+"""

@@ -1,0 +1,123 @@
+"""Who may use the event loop next, when more calls come than it can serve.
+
+A small request is scored right on the event loop, so while one is scored nobody is let in: the
+surplus waits inside gRPC, where it can be neither counted nor refused, until its deadline is
+over. So after some milliseconds of work without a break, calls take turns: all that have come are
+let in first, those that would wait too long are refused at once, and the others are served in
+order. Where the loop has had a break, none of this happens and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+import grpc
+
+from inferflow.rpc.admission import Patience
+
+Clock = Callable[[], float]
+
+_BREAK_S = 0.001
+"""A pause this long means that nobody was waiting: letting in one call takes less, mostly."""
+_REST_S = 0.01
+"""And this long even where other processes take the processor away."""
+_BURST_S = 0.01
+"""Work goes on for so long before others are let in."""
+_DOOR_S = 0.02
+"""Nor is the door open for longer than this: somebody has to be served, too."""
+_QUIET_S = 0.0005
+"""When nobody has come for so long, everybody is in."""
+_LAST_DOOR_S, _LAST_QUIET_S = 0.1, 0.01
+"""The same when the server ends, and who is not in is cut off."""
+
+
+class Turns:
+    """Used from one event loop only, so it needs no lock."""
+
+    def __init__(self, patience: Patience, *, clock: Clock = time.perf_counter) -> None:
+        self._patience = patience
+        self._clock = clock
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._serving: asyncio.Task[None] | None = None
+        self._worked_s = 0.0
+        self._pressed_s = 0.0
+        self._is_held = False
+        self._ended = self._came = clock()
+
+    def came(self) -> None:
+        """To be told of every call when gRPC hands it over, before its body is read."""
+        self._came = self._clock()
+
+    async def take(self, left_s: float) -> None:
+        """Returns when it is this call's turn. Raises Overloaded when that would be too late."""
+        pause_s = self._clock() - self._ended
+        if pause_s > _BREAK_S:
+            self._worked_s = 0.0
+        if pause_s > _REST_S:
+            self._pressed_s = 0.0
+        if self._pressed_s >= _BURST_S:
+            self._patience.check(len(self._queue), left_s)
+        if self._serving is None and self._worked_s < _BURST_S and not self._is_held:
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        if self._serving is None:
+            self._serving = asyncio.ensure_future(self._serve())
+        await turn
+
+    def worked(self, seconds: float) -> None:
+        """To be told by a call that has used the loop for so long without a pause."""
+        self._patience.took(seconds)
+        self._worked_s += seconds
+        self._pressed_s += seconds
+        self._ended = self._clock()
+
+    async def hold(self) -> None:
+        """Serve nobody until all are in. The caller closes the door before it waits again; after
+        that those who are in are served. Without it they would be cut off inside gRPC."""
+        self._is_held = True
+        self._came = self._clock()
+        try:
+            await self._let_in(_LAST_DOOR_S, _LAST_QUIET_S)
+        finally:
+            asyncio.get_running_loop().call_soon(self._release)
+
+    def _release(self) -> None:
+        self._is_held = False
+
+    async def _serve(self) -> None:
+        try:
+            while self._queue:
+                await self._let_in(_DOOR_S, _QUIET_S)
+                self._worked_s = 0.0
+                while self._is_held:
+                    await asyncio.sleep(0)
+                while self._queue and self._worked_s < _BURST_S and not self._is_held:
+                    turn = self._queue.popleft()
+                    if not turn.done():  # else its caller has given up
+                        turn.set_result(None)
+                        await asyncio.sleep(0)  # it is served before this returns
+        finally:
+            self._serving = None
+
+    async def _let_in(self, longest_s: float, quiet_s: float) -> None:
+        until = self._clock() + longest_s
+        while (now := self._clock()) < until and now - self._came < quiet_s:
+            await asyncio.sleep(0)
+
+
+class Announcing(grpc.GenericRpcHandler):
+    """Handlers that tell `Turns` of every call."""
+
+    def __init__(self, turns: Turns, handlers: grpc.GenericRpcHandler) -> None:
+        self._turns = turns
+        self._handlers = handlers
+
+    def service(
+        self, details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        self._turns.came()
+        return self._handlers.service(details)

@@ -31,7 +31,7 @@ def _answering(size: int) -> Callable[[bytes, Any], Awaitable[bytes]]:
 
 
 async def serve(sizes: list[int]) -> None:
-    handlers = {
+    handlers: dict[str, Any] = {
         f"Answer{size}": grpc.unary_unary_rpc_method_handler(_answering(size)) for size in sizes
     }
     generic = grpc.method_handlers_generic_handler("Noop", handlers)

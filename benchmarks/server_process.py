@@ -24,7 +24,7 @@ class Server:
         """Processor time so far, of the process and its children."""
         together = [self._process, *self._process.children(recursive=True)]
         times = [process.cpu_times() for process in together]
-        return sum(each.user + each.system for each in times)
+        return float(sum(each.user + each.system for each in times))
 
 
 @contextmanager

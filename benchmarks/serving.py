@@ -20,6 +20,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from bare import bare_session, tensor_for
@@ -111,10 +112,10 @@ def load_slice(
     )
 
 
-def bare_cpu_us(session: object, work: Workload, runs: int = 200) -> float:
+def bare_cpu_us(session: Any, work: Workload, runs: int = 200) -> float:
     before = time.thread_time()
     for number in range(runs):
-        session.run(None, {"input": work.tensors[number % DISTINCT]})  # type: ignore[attr-defined]
+        session.run(None, {"input": work.tensors[number % DISTINCT]})
     return (time.thread_time() - before) / runs * 1e6
 
 

@@ -7,16 +7,39 @@ from pathlib import Path
 
 import pytest
 
-from inferflow.featurestore import Backend, LmdbBackend, MemoryBackend
+from inferflow.featurestore import (
+    Backend,
+    LmdbBackend,
+    MemoryBackend,
+    RedisBackend,
+    RedisOptions,
+)
 
-BACKENDS: dict[str, Callable[[Path], Backend]] = {
-    "memory": lambda _: MemoryBackend(),
-    "lmdb": lambda folder: LmdbBackend(folder / "features", map_bytes=1 << 20),
+from ..servers.redis import new_namespace, redis_cluster, redis_server  # noqa: F401
+
+Make = Callable[[Path, pytest.FixtureRequest], Backend]
+
+
+def _on(fixture: str) -> Make:
+    """Rows of one test on a server that all tests share."""
+
+    def make(_: Path, request: pytest.FixtureRequest) -> Backend:
+        url = request.getfixturevalue(fixture).url
+        return RedisBackend(RedisOptions(url, new_namespace(), timeout_s=10))
+
+    return make
+
+
+BACKENDS: dict[str, Make] = {
+    "memory": lambda _, __: MemoryBackend(),
+    "lmdb": lambda folder, _: LmdbBackend(folder / "features", map_bytes=1 << 20),
+    "redis": _on("redis_server"),
+    "redis-cluster": _on("redis_cluster"),
 }
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
-    opened = BACKENDS[request.param](tmp_path)
+    opened = BACKENDS[request.param](tmp_path, request)
     yield opened
     opened.close()

@@ -1,9 +1,9 @@
-"""What every config store promises. A new backend joins by one entry in `STORES`."""
+"""What every config store promises. A new backend joins by a `Place` of its own."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -14,11 +14,16 @@ from hypothesis import strategies as st
 
 from inferflow.configstore import ConfigStore, DirectoryStore, Draft, content_hash, find_version
 from inferflow.errors import InvalidInput, NotFound, VersionConflict
+from inferflow.rpc.etcd import Delete, prefix_end
 from inferflow.testing import ManualClock
+
+from ..servers.etcd import EtcdServer, etcd, put  # noqa: F401
 
 
 class Place(Protocol):
     """Somewhere configs live, with the hands people reach into it with."""
+
+    clock: ManualClock
 
     def open(self) -> ConfigStore:
         """Another store on the same configs."""
@@ -27,6 +32,10 @@ class Place(Protocol):
     def edit(self, config_id: str, text: str) -> None: ...
 
     def remove(self, config_id: str) -> None: ...
+
+    def is_untouched(self) -> bool:
+        """Whether nothing was ever written."""
+        ...
 
 
 @dataclass
@@ -44,13 +53,63 @@ class Directory:
     def remove(self, config_id: str) -> None:
         (self.folder / "configs" / f"{config_id}.yaml").unlink()
 
+    def is_untouched(self) -> bool:
+        return list(self.folder.iterdir()) == []
 
-STORES: dict[str, Callable[[Path], Place]] = {"directory": Directory}
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class InEtcd:
+    server: EtcdServer
+    clock: ManualClock = field(default_factory=ManualClock)
+
+    def __post_init__(self) -> None:
+        self.app = self.server.new_app()
+        self.client = self.server.client()
+        self._opened: list[ConfigStore] = []
+
+    def open(self) -> ConfigStore:
+        from inferflow.configstore.etcd import EtcdStore
+
+        store = EtcdStore(self.server.client(), self.app, now=self.clock)
+        self._opened.append(store)
+        return store
+
+    def key(self, config_id: str) -> bytes:
+        return f"/config/inferflow/services/{self.app}/model-config/config-map/{config_id}".encode()
+
+    def edit(self, config_id: str, text: str) -> None:
+        put(self.client, self.key(config_id), text.encode())
+
+    def remove(self, config_id: str) -> None:
+        assert self.client.change([], [Delete(self.key(config_id))])
+
+    def is_untouched(self) -> bool:
+        prefix = f"/config/inferflow/services/{self.app}/".encode()
+        return not self.client.listing(prefix, prefix_end(prefix)).entries
+
+    def close(self) -> None:
+        for store in self._opened:
+            store.close()
+        self.client.close()
+
+
+STORES = ["directory", "etcd"]
+
+
+def new_place(kind: str, request: pytest.FixtureRequest, folder: Path) -> Directory | InEtcd:
+    if kind == "directory":
+        return Directory(folder)
+    return InEtcd(request.getfixturevalue("etcd"))
 
 
 @pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return STORES[request.param](tmp_path)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    made = new_place(request.param, request, tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -86,7 +145,6 @@ def test_versions_are_numbered_from_one_and_say_who_and_when(
     assert (first.number, first.author, first.origin, first.checks) == (1, "ann", "push", "none")
     assert (second.number, second.author, second.origin) == (2, "ben", "rollback")
     assert (second.checks, second.note) == ("forced", "in a hurry")
-    assert isinstance(place, Directory)
     assert first.at_ms == int(place.clock() * 1000)
 
 
@@ -278,13 +336,13 @@ def test_what_is_there_is_never_recorded_as_gone(place: Place, store: ConfigStor
     assert len(store.history("ranker")) == 1
 
 
-def test_reading_leaves_no_trace(place: Place, store: ConfigStore, tmp_path: Path) -> None:
+def test_reading_leaves_no_trace(place: Place, store: ConfigStore) -> None:
     store.current()
     store.history("ranker")
     store.versions()
     with pytest.raises(NotFound):
         store.get("ranker")
-    assert list(tmp_path.iterdir()) == []
+    assert place.is_untouched()
 
 
 # --- many at once ---------------------------------------------------------------------------
@@ -332,9 +390,19 @@ STEP = st.one_of(
 @given(steps=st.lists(STEP, max_size=12))
 @pytest.mark.parametrize("kind", STORES)
 def test_any_sequence_of_changes_leads_to_the_history_one_would_write_by_hand(
-    kind: str, steps: list[tuple[object, ...]], tmp_path_factory: pytest.TempPathFactory
+    kind: str,
+    steps: list[tuple[object, ...]],
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> None:
-    place = STORES[kind](tmp_path_factory.mktemp("store"))
+    place = new_place(kind, request, tmp_path_factory.mktemp("store"))
+    try:
+        follow_by_hand(place, steps)
+    finally:
+        place.close()
+
+
+def follow_by_hand(place: Place, steps: list[tuple[object, ...]]) -> None:
     store = place.open()
     written: str | None = None
     history: list[str | None] = []  # None is a removal

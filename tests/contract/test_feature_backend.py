@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 
@@ -13,7 +14,7 @@ from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import FeatureRows, ReadState
 from inferflow.errors import DeadlinePassed, InvalidInput, NotFound, RowRejected
 from inferflow.featurestore import Backend, FeatureStore, import_table, parse_schema
-from inferflow.featurestore.reading import StoreRead
+from inferflow.featurestore.reading import RemoteRead, StoreRead
 from inferflow.plan.query import FeatureRead, GroupRead, RunRead
 
 SHOP = {
@@ -64,8 +65,10 @@ def store(backend: Backend, clock: Clock) -> FeatureStore:
 
 
 def fetch(read: StoreRead, *keys: list[str]) -> FeatureRows:
-    """Drive a fetch by hand: a local reader must finish without suspending."""
+    """Drive a fetch by hand where it must finish without suspending, as local reads do."""
     coroutine = read.fetch(keys, deadline=Deadline(None))
+    if isinstance(read, RemoteRead):
+        return asyncio.run(coroutine)
     with pytest.raises(StopIteration) as finished:
         coroutine.send(None)
     answer: FeatureRows = finished.value.value
@@ -135,8 +138,10 @@ def test_no_update_is_lost_between_threads(backend: Backend) -> None:
     assert backend.get_many([b"n"]) == [b"100"]
 
 
-def test_a_reader_never_sees_half_a_batch(backend: Backend) -> None:
-    keys = [b"%d" % number for number in range(50)]
+def test_a_reader_never_sees_half_a_batch(backend: Backend, request: pytest.FixtureRequest) -> None:
+    """Of many keys; where they are on several machines, of the records of one entity key."""
+    is_cluster = "cluster" in request.node.callspec.id
+    keys = [b"\x01group%02dthe key" % at if is_cluster else b"%d" % at for at in range(50)]
     backend.replace(keys, [b"0"] * 50)
     stop = threading.Event()
 

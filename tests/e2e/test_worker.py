@@ -271,6 +271,19 @@ def test_the_process_ends_with_0_when_asked(folder: Path, stop: signal.Signals) 
     assert start(folder).end(stop) == 0
 
 
+def test_a_hung_run_does_not_keep_the_process_when_it_is_asked_twice(folder: Path) -> None:
+    worker = start(folder)
+    with ThreadPoolExecutor(1) as threads:
+        hung = threads.submit(worker.refused, "rounds", AGES, timeout=60)
+        while not worker.metric("inferflow_worker_requests_in_flight", model="rounds"):
+            pass
+        worker.popen.send_signal(signal.SIGTERM)
+        while worker.get("/health/ready")[0] == 200:
+            pass
+        assert worker.end() == 0
+        assert hung.result()[0] in ("UNAVAILABLE", "CANCELLED")
+
+
 @pytest.mark.parametrize("option", ["--port", "--http-port"])
 def test_a_taken_port_is_a_clear_error(folder: Path, worker: WorkerProcess, option: str) -> None:
     other = {"--port": "--http-port", "--http-port": "--port"}[option]

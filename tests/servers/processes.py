@@ -92,6 +92,13 @@ class ServerProcess:
     def signal(self, which: signal.Signals) -> None:
         self._child.send_signal(which)
 
+    def pause(self) -> None:
+        """Let it hang: it is there, and does nothing."""
+        self._child.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._child.send_signal(signal.SIGCONT)
+
     def _wait_for(self, ready: str) -> None:
         assert self._child.stdout is not None
         for line in self._child.stdout:

@@ -11,7 +11,17 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorS
 
 from inferflow._proto.pool import declared_files, message_class, pool_of
 
-_ROWS = frozenset({"Target", "TargetScore", "PairScore", "SlateScore", "numerix.Score"})
+_ROWS = frozenset(
+    {
+        "Target",
+        "TargetScore",
+        "PairScore",
+        "SlateScore",
+        "numerix.Score",
+        "retrieve.Keys",
+        "retrieve.Row",
+    }
+)
 
 
 def _with_rows_as_bytes() -> FileDescriptorSet:
@@ -36,3 +46,5 @@ PairWiseResponse = message_class("PairWiseResponse", _POOL)
 SlateWiseResponse = message_class("SlateWiseResponse", _POOL)
 NumerixRequest = message_class("numerix.NumerixRequestProto", _POOL)
 NumerixResponse = message_class("numerix.NumerixResponseProto", _POOL)
+RetrieveQuery = message_class("retrieve.Query", _POOL)
+RetrieveResult = message_class("retrieve.Result", _POOL)

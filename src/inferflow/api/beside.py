@@ -9,12 +9,13 @@ from datetime import date
 from typing import Any
 
 from inferflow.api.rpc import Caller
-from inferflow.errors import InferflowError, Overloaded
+from inferflow.errors import InferflowError, Overloaded, RateLimited
 from inferflow.rpc.headers import (
     APP_VERSION,
     ARM,
     CONFIG_VERSION,
     EXPLAIN,
+    PARENTS,
     PUSHBACK,
     REQUEST_ID,
     RETRY_AFTER,
@@ -26,7 +27,7 @@ from inferflow.telemetry.calls import Call
 Headers = dict[str, tuple[str, ...]]
 Pairs = tuple[tuple[str, str], ...]
 
-_READ = frozenset({USER_ID, APP_VERSION, TARGET, REQUEST_ID, EXPLAIN})
+_READ = frozenset({USER_ID, APP_VERSION, TARGET, REQUEST_ID, EXPLAIN, *PARENTS})
 _SANE_ID = re.compile(r"[!-~]{1,128}")
 _NO = ("0", "false", "off")
 
@@ -52,7 +53,8 @@ def asks_to_explain(headers: Headers) -> bool:
 
 def caller_of(headers: Headers, today: Callable[[], date]) -> Caller:
     target = headers.get(TARGET, ("",))[0]
-    return Caller(today, headers.get(USER_ID, ()), headers.get(APP_VERSION, ()), target)
+    parent = next((headers[name][0] for name in PARENTS if name in headers), "") if headers else ""
+    return Caller(today, headers.get(USER_ID, ()), headers.get(APP_VERSION, ()), target, parent)
 
 
 def trailing(call: Call) -> Pairs:
@@ -66,7 +68,7 @@ def trailing(call: Call) -> Pairs:
 
 def hints(error: InferflowError) -> Pairs:
     """When to come back, for those who came at a bad time."""
-    if isinstance(error, Overloaded):
+    if isinstance(error, Overloaded | RateLimited):
         wait = str(error.retry_after_ms)
         return ((RETRY_AFTER, wait), (PUSHBACK, wait))
     return ()

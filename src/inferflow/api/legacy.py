@@ -54,6 +54,7 @@ def _request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest:
         user_id=caller.user_id,
         legacy=True,
         wants_inputs=caller.share(plan.response.model_schema_perc),
+        parent_entity=caller.parent,
     )
     offered = {name: ids for name, ids in _headers(caller).items() if ids and name not in seen}
     if offered:

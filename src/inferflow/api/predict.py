@@ -51,6 +51,7 @@ def _point_request(message: Any, side: PlanSide, caller: Caller) -> ScoreRequest
         tracking_id=message.tracking_id,
         user_id=caller.user_id,
         wants_inputs=caller.share(plan.response.model_schema_perc),
+        parent_entity=caller.parent,
     )
     if entity.from_context:
         others = {name: [context.pop(name)] for name in entity.from_context}

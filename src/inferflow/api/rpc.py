@@ -10,10 +10,10 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from inferflow.api.entity import MissingEntities, TargetEntities
-from inferflow.api.sampling import daily_share
 from inferflow.engine.limits import Limits
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
+from inferflow.inferlog.sampling import daily_share
 from inferflow.plan.plan import Plan
 from inferflow.scores import Scores
 
@@ -29,6 +29,8 @@ class Caller:
     app_version_codes: tuple[str, ...] = ()
     target: str = ""
     """What the caller takes the targets for, when it says so."""
+    parent: str = ""
+    """What the request as a whole is about, when the caller says so."""
 
     @property
     def user_id(self) -> str:

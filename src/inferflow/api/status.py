@@ -12,6 +12,7 @@ from inferflow.errors import (
     ModelUnavailable,
     PermissionDenied,
     PlanRejected,
+    RegistryBusy,
     RegistryConflict,
     StoreUnreachable,
     Unauthenticated,
@@ -44,6 +45,7 @@ BY_KIND: dict[type[InferflowError], Status] = {
     Unauthenticated: Status(StatusCode.UNAUTHENTICATED, 401),
     PermissionDenied: Status(StatusCode.PERMISSION_DENIED, 403),
     RegistryConflict: Status(StatusCode.FAILED_PRECONDITION, 409),
+    RegistryBusy: Status(StatusCode.UNAVAILABLE, 503),
     ModelUnavailable: Status(StatusCode.UNAVAILABLE, 503),
     StoreUnreachable: Status(StatusCode.UNAVAILABLE, 503),
 }

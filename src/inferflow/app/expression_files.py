@@ -35,6 +35,8 @@ class ExpressionSource(Protocol):
         there last is as good as before."""
         ...
 
+    def close(self) -> None: ...
+
 
 class ExpressionFiles:
     """A file or a folder."""
@@ -46,13 +48,15 @@ class ExpressionFiles:
     def read(self) -> Written:
         if not self._path.is_dir():
             return _book(self._path)
-        found = Written()
+        together = self._path / EXPRESSIONS_FILE
+        found = _book(together) if together.exists() else Written()
         for path in sorted(self._path.iterdir()):
-            if path.name == EXPRESSIONS_FILE:
-                found.sources |= _book(path).sources
-            elif path.suffix in CONFIG_SUFFIXES:
+            if path != together and path.suffix in CONFIG_SUFFIXES:
                 _add(found, path)
         return found
+
+    def close(self) -> None:
+        """There is nothing to give back."""
 
 
 def _book(path: Path) -> Written:

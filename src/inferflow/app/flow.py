@@ -58,6 +58,7 @@ def open_flow(
     try:
         watcher = Watcher(embedded.project.root, reloader.check_now)
     except BaseException:
+        reloader.close()
         embedded.close()
         raise
     return Flow(embedded, reloader=reloader, watcher=watcher)
@@ -175,6 +176,8 @@ class Flow(Asking[Scores]):
         self._is_closed = True
         if self._watcher is not None:
             self._watcher.close()
+        if self._reloader is not None:
+            self._reloader.close()
         self._embedded.close()
         with self._turn:
             if self._holds_loop:

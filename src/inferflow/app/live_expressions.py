@@ -9,8 +9,7 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from inferflow.app.expression_files import ExpressionSource, Written
 from inferflow.compute import Expression, ExpressionBook
@@ -25,7 +24,7 @@ class Change:
 
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    refused: Mapping[str, str] = MappingProxyType({})
+    refused: Mapping[str, str] = field(default_factory=dict)
     """Why, by compute id."""
 
 

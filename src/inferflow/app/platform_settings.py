@@ -12,29 +12,35 @@ from inferflow.app.env_first import EnvFirst, Unused, named
 from inferflow.app.setting_values import Listed, Milliseconds, Secret
 
 T = TypeVar("T")
-_NoEtcd = Annotated[T, Unused("configs are kept in the project's folder only, so far")]
 _NoKafka = Annotated[T, Unused("there is no inference log yet")]
 
 
 class EtcdSettings(EnvFirst):
-    endpoints: _NoEtcd[Listed] = Field(
+    endpoints: Listed = Field(
         (), validation_alias=named("endpoints", "ETCD_ENDPOINTS", "ETCD_SERVER")
     )
-    """Its members, as `host:port` or URL, with commas between."""
-    dial_timeout: _NoEtcd[Milliseconds] = Field(
+    """Its members, as `host:port` or URL, with commas between. When set, configs are kept there,
+    and not in the project's folder."""
+    dial_timeout: Milliseconds = Field(
         5_000, gt=0, validation_alias=named("dial_timeout", "ETCD_DIAL_TIMEOUT")
     )
     """For a connection to come up."""
-    watcher_enabled: _NoEtcd[bool] = Field(
+    watcher_enabled: bool = Field(
         True, validation_alias=named("watcher_enabled", "ETCD_WATCHER_ENABLED")
     )
     """Take up changes while serving."""
-    username: _NoEtcd[str] = Field("", validation_alias=named("username", "ETCD_USERNAME"))
+    username: str = Field("", validation_alias=named("username", "ETCD_USERNAME"))
     """Who logs in; nobody when empty."""
-    password: _NoEtcd[Secret] = Field(
-        Secret(""), validation_alias=named("password", "ETCD_PASSWORD")
-    )
+    password: Secret = Field(Secret(""), validation_alias=named("password", "ETCD_PASSWORD"))
     """And how."""
+    ca_file: str = Field("", validation_alias=named("ca_file", "ETCD_CA_FILE"))
+    """Who has signed the certificates of `https://` members; the system's own when empty."""
+    cert_file: str = Field("", validation_alias=named("cert_file", "ETCD_CERT_FILE"))
+    """A certificate to show to them; none when empty."""
+    key_file: str = Field("", validation_alias=named("key_file", "ETCD_KEY_FILE"))
+    """And its key."""
+    relist: Milliseconds = Field(60_000, gt=0, validation_alias=named("relist", "ETCD_RELIST"))
+    """How often everything is read again, in case a change was never told."""
 
 
 class KafkaSettings(EnvFirst):

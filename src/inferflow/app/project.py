@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from inferflow.compute import ExpressionBook
-from inferflow.configstore.folder import SUFFIXES, read_file, read_folder
+from inferflow.configstore.folder import SUFFIXES, Folder, read_file, read_folder
 from inferflow.configstore.versions import Document
 from inferflow.errors import InvalidInput, SchemaInvalid
 from inferflow.featurestore.schema import FeatureSchema, parse_schema
@@ -97,8 +97,9 @@ class Project:
         return [(path.stem, path) for path in sorted(folder.glob("*.json"))]
 
 
-def read_project(root: Path) -> Project:
-    """Read a project folder. What cannot be read becomes a finding, not an exception."""
+def read_project(root: Path, configs: Folder | None = None) -> Project:
+    """Read a project folder. What cannot be read becomes a finding, not an exception. With
+    `configs`, those count, wherever they are from, and not the ones in the folder."""
     if not root.is_dir():
         raise InvalidInput(f"{root}: there is no such folder")
     findings: list[Finding] = []
@@ -108,7 +109,7 @@ def read_project(root: Path) -> Project:
         root=root,
         schema=NO_SCHEMA if schema is None else schema,
         expressions=ExpressionBook({}) if expressions is None else expressions,
-        configs=read_configs(root / "configs", findings),
+        configs=_by_id(read_folder(root / "configs") if configs is None else configs, findings),
         findings=findings,
     )
 
@@ -168,9 +169,7 @@ def expression_findings(book: ExpressionBook) -> list[Finding]:
     ]
 
 
-def read_configs(folder: Path, findings: list[Finding]) -> dict[str, WrittenConfig]:
-    """Every config of a folder by id."""
-    found = read_folder(folder)
+def _by_id(found: Folder, findings: list[Finding]) -> dict[str, WrittenConfig]:
     findings += [
         Finding(each.file, Problem("file", each.what), each.id) for each in found.unreadable
     ]

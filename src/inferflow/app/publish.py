@@ -9,14 +9,15 @@ alone: the requests describe the version that is being left.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from inferflow.app.config_stores import open_configs
 from inferflow.app.flow import Flow
 from inferflow.app.golden import Outcome, run_requests
 from inferflow.app.project import Project, WrittenConfig, read_project
 from inferflow.app.settings import read_settings
-from inferflow.app.watching import open_configs
 from inferflow.app.wiring import compile_project, open_embedded, open_models
 from inferflow.configstore import ConfigStore, Document, Draft, Version, find_version
 from inferflow.configstore.folder import documents_of
@@ -58,9 +59,19 @@ def push(
     document = _only(text, format, config_id or stem)
     if config_id and document.id != config_id:
         raise InvalidInput(f"the text holds {document.id!r}, not {config_id!r}")
-    project = read_project(root)
-    requests = _expecting(project, document.id)
-    compiled, outcomes = _tried(root, project, document, requests)
+    with closing(open_configs(root, read_settings(root))) as store:
+        project = read_project(root, store.current())
+        requests = _expecting(project, document.id)
+        compiled, outcomes = _tried(root, project, document, requests)
+        draft = _checked(document, author, outcomes, force=force, note=note)
+        version = store.push(draft, expected=expected)
+    return Published(version, tuple(outcomes), compiled.problems)
+
+
+def _checked(
+    document: Document, author: str, outcomes: Sequence[Outcome], *, force: bool, note: str
+) -> Draft:
+    """The draft, saying how it was checked. Raises GoldenFailed unless it may fail."""
     failed = [outcome for outcome in outcomes if not outcome.passed]
     if failed and not force:
         raise GoldenFailed(document.id, failed)
@@ -68,9 +79,7 @@ def push(
     if failed:
         names = ", ".join(outcome.request for outcome in failed)
         note = f"{note}; forced past {names}" if note else f"forced past {names}"
-    draft = _draft(document, author, "push", checks, note)
-    version = open_configs(root, read_settings(root)).push(draft, expected=expected)
-    return Published(version, tuple(outcomes), compiled.problems)
+    return _draft(document, author, "push", checks, note)
 
 
 def roll_back(
@@ -83,12 +92,13 @@ def roll_back(
 ) -> Published:
     """Make an earlier version the config again, as a new version. Without `to`, the newest one
     whose text is another than the config has now."""
-    store = open_configs(root, read_settings(root))
-    version = _before(store, config_id) if to is None else _named(store, config_id, to)
-    document = _only(store.text(version), version.format, config_id)
-    compiled, _ = _tried(root, read_project(root), document, [])
-    draft = _draft(document, author, "rollback", "compiled", f"back to version {version.number}")
-    return Published(store.push(draft, expected=expected), (), compiled.problems)
+    with closing(open_configs(root, read_settings(root))) as store:
+        version = _before(store, config_id) if to is None else _named(store, config_id, to)
+        document = _only(store.text(version), version.format, config_id)
+        compiled, _ = _tried(root, read_project(root, store.current()), document, [])
+        note = f"back to version {version.number}"
+        draft = _draft(document, author, "rollback", "compiled", note)
+        return Published(store.push(draft, expected=expected), (), compiled.problems)
 
 
 def _named(store: ConfigStore, config_id: str, wanted: Expected) -> Version:

@@ -24,8 +24,8 @@ from inferflow.app.reload_status import ConfigStatus, Reload, last_good_remarks,
 from inferflow.app.sources import Sources, look
 from inferflow.app.wiring import Embedded, check_arms, findings_of
 from inferflow.app.world import World, first_world, next_world
-from inferflow.configstore import ConfigStore, Document, Served, ServedStore
-from inferflow.errors import ConfigStoreBusy
+from inferflow.configstore import ConfigStore, Document, Served, ServedStore, Version
+from inferflow.errors import ConfigStoreBusy, ConfigStoreFailed
 from inferflow.plan.book import PlanBook
 from inferflow.plan.catalog import Endpoint
 from inferflow.plan.compiler import Compiled, compile_config
@@ -67,9 +67,18 @@ class Reloader:
         self._last: _Look | None = None
         self._status: tuple[ConfigStatus, ...] = ()
 
+    @property
+    def configs(self) -> ConfigStore:
+        """Where the configs are from."""
+        return self._configs
+
     def status(self) -> tuple[ConfigStatus, ...]:
         """Every config by id, as of the last look."""
         return self._status
+
+    def close(self) -> None:
+        """Leave the config store."""
+        self._configs.close()
 
     def show(self, see: Callable[[Mapping[str, Served], Book], None]) -> None:
         """Let `see` have what serves, and the records of it, while neither can change."""
@@ -134,8 +143,9 @@ class Reloader:
         embedded.book = book
         self._last, self._served = _Look(sources, world, compiled, asked), served
         files = _files(sources, served)
+        came = self._came(served)
         self._status = tuple(
-            status_of(each, files.get(each, ""), book, served, self._configs.history(each))
+            status_of(each, files.get(each, ""), book, served, came.get(each))
             for each in sorted(checked)
         )
         return Reload.between(old, book, embedded.findings)
@@ -203,7 +213,7 @@ class Reloader:
         keep = self._served_store.texts.keep
         schema = "" if world.schema_text is None else keep(world.schema_text)
         expressions = "" if world.expressions_text is None else keep(world.expressions_text)
-        numbers = {each.id: each.number for each in self._configs.versions()}
+        numbers = {(each.id, each.hash): each.number for each in self._configs.versions()}
         now_ms = int(self._now() * 1000)
         for document in good:
             record = Served(
@@ -213,12 +223,28 @@ class Reloader:
                 schema=schema,
                 expressions=expressions,
                 accepted_ms=now_ms,
-                version=numbers.get(document.id, 0),
+                version=numbers.get((document.id, document.hash), 0),
             )
             before = served.get(document.id)
             if before is None or not record.is_like(before):
                 served[document.id] = record
         return served
+
+    def _came(self, served: Mapping[str, Served]) -> dict[str, Version]:
+        """The versions that serve, as far as they can be told. Most are the newest ones."""
+        came: dict[str, Version] = {}
+        newest = {each.id: each for each in self._configs.versions()}
+        for config_id, record in served.items():
+            version = newest.get(config_id)
+            if version is None or version.number != record.version:
+                try:
+                    history = self._configs.history(config_id)
+                except ConfigStoreFailed:  # away; who pushed is not worth stopping for
+                    continue
+                version = {each.number: each for each in history}.get(record.version)
+            if version is not None:
+                came[config_id] = version
+        return came
 
 
 def _compiled(document: Document, catalog: ProjectCatalog) -> Compiled:

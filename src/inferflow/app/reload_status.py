@@ -73,14 +73,14 @@ def status_of(
     file: str,
     book: Book,
     served: Mapping[str, Served],
-    history: Sequence[Version],
+    came: Version | None,
 ) -> ConfigStatus:
+    """`came` is the version that serves, where that is known."""
     tried = book.status[config_id]
     record = served.get(config_id)
     if config_id not in book.ids or record is None:
         return ConfigStatus(config_id, file, "refused", 0, "", "", 0, tried.problems)
     scorer = book.live.get(config_id)
-    came = {version.number: version for version in history}.get(record.version)
     return ConfigStatus(
         config_id,
         file,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inferflow.app.etcd_reporting import reporting
 from inferflow.app.loading import Progress
 from inferflow.app.recordings.pages import LocalPages
 from inferflow.app.recordings.records import Records, open_keeper
@@ -70,9 +71,12 @@ def open_role(
         watcher = Watcher(root, reloader.check_now)
         try:
             pages = LocalPages(keeper, reloader.status, lambda: embedded.book)
-            yield Role(settings, embedded, telemetry, reloader, told, Records(keeper, pages))
+            with reporting(reloader, settings, telemetry) as report:
+                told.append(report)
+                yield Role(settings, embedded, telemetry, reloader, told, Records(keeper, pages))
         finally:
             watcher.close()
+            reloader.close()
             embedded.close()
     finally:
         telemetry.close()

@@ -19,6 +19,7 @@ from inferflow.api.insight import WhyNot, insight
 from inferflow.api.operate import SERVICE as OPERATE
 from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
+from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.recordings.records import Records
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
@@ -113,7 +114,7 @@ async def end_politely(
     hurried.cancel()
 
 
-def check_bind(settings: ServeSettings | WorkerSettings) -> None:
+def check_bind(settings: ServeSettings | WorkerSettings | ComputeSettings) -> None:
     """Raises InvalidInput when others could call who are not meant to."""
     if settings.auth != "off" and not is_loopback(settings.bind):
         raise InvalidInput(

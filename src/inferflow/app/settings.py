@@ -13,8 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.env_first import Converted, EnvFirst, Unused, named
+from inferflow.app.manager_settings import FleetSettings, ManagerSettings
 from inferflow.app.platform_settings import CompatibilitySettings, EtcdSettings, KafkaSettings
+from inferflow.app.redis_settings import RedisSettings
 from inferflow.app.remote_settings import NumerixSettings, OnfsSettings, PredatorSettings
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.setting_table import place, tables_of, unknown_keys
@@ -32,10 +35,11 @@ FILE = "inferflow.toml"
 class Settings(EnvFirst):
     data_dir: str = Field("", validation_alias=named("data_dir"))
     """Where embedded state lives; `.inferflow` in the project when empty."""
-    feature_backend: Literal["lmdb", "memory"] = Field(
+    feature_backend: Literal["lmdb", "memory", "redis"] = Field(
         "lmdb", validation_alias=named("feature_backend")
     )
-    """Where features are kept: shared and durable, or in this process only."""
+    """Where features are kept: on this machine, in this process only (`memory`), or on a server
+    that many share (`redis`)."""
     cache_size_mb: Annotated[Mebibytes, Converted("IN_MEMORY_CACHE_SIZE_IN_BYTES", mebibytes)] = (
         Field(
             512,
@@ -74,8 +78,16 @@ class Settings(EnvFirst):
     """Ports, deadlines and limits of a server."""
     worker: WorkerSettings = Field(default_factory=WorkerSettings)
     """Ports, limits, batching and models of a worker."""
+    compute: ComputeSettings = Field(default_factory=ComputeSettings)
+    """Ports, limits and expressions of a compute service."""
+    manager: ManagerSettings = Field(default_factory=ManagerSettings)
+    """Ports, stores and limits of a manager."""
+    fleet: FleetSettings = Field(default_factory=FleetSettings)
+    """Where a fleet is found."""
     telemetry: TelemetryTable = Field(default_factory=TelemetryTable)
     """Names, metrics and logs."""
+    redis: RedisSettings = Field(default_factory=RedisSettings)
+    """The feature backend `redis`: a Redis or Valkey server, or a cluster of them."""
     onfs: OnfsSettings = Field(default_factory=OnfsSettings)
     """Feature steps, and the feature service."""
     predator: PredatorSettings = Field(default_factory=PredatorSettings)

@@ -25,7 +25,7 @@ def _level(name: str) -> str:
 
 class TelemetryTable(EnvFirst):
     app_name: str = Field("inferflow", validation_alias=named("app_name", "APP_NAME"))
-    """The `service` tag of every StatsD metric."""
+    """The `service` tag of every StatsD metric, and part of the keys of configs in etcd."""
     app_env: str = Field("", validation_alias=named("app_env", "APP_ENV"))
     """The `env` tag of every StatsD metric; no such tag when empty."""
     log_level: Annotated[str, AfterValidator(_level)] = Field(

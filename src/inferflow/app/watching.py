@@ -13,15 +13,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from inferflow.app.config_stores import follow_configs, open_served
 from inferflow.app.lastgood import LastGood
 from inferflow.app.loading import Progress
-from inferflow.app.places import config_dir
 from inferflow.app.project import read_project
 from inferflow.app.reload import Reloader
 from inferflow.app.reload_status import Reload
-from inferflow.app.settings import Settings, read_settings
+from inferflow.app.settings import read_settings
 from inferflow.app.wiring import Embedded, open_embedded
-from inferflow.configstore import DirectoryStore, ServedStore
 from inferflow.engine.observer import Observer
 from inferflow.errors import MissingExtra
 
@@ -44,11 +43,6 @@ def log_failure(error: Exception) -> None:
     LOG.error("the project could not be looked at: %s", error, exc_info=error)
 
 
-def open_configs(root: Path, settings: Settings) -> DirectoryStore:
-    """The config store of a project folder."""
-    return DirectoryStore(root / "configs", config_dir(root, settings))
-
-
 def open_reloading(
     root: Path,
     overrides: Mapping[str, Any] | None = None,
@@ -60,15 +54,22 @@ def open_reloading(
     """A project that starts with what is good of it now, and with what was good last where that
     is not; and what keeps it up to date. The first look has been taken."""
     settings = read_settings(root, overrides)
-    configs = open_configs(root, settings)
-    served = ServedStore(config_dir(root, settings), configs.texts)
-    project = read_project(root)
-    LastGood(served.read(), served).mend_schema(project)
-    embedded = open_embedded(root, overrides, project=project, progress=progress, observer=observer)
+    configs = follow_configs(root, settings)
     try:
-        reloader = Reloader(embedded, configs, served, tell=tell)
+        served = open_served(root, settings)
+        project = read_project(root, configs.current())
+        LastGood(served.read(), served).mend_schema(project)
+        embedded = open_embedded(
+            root, overrides, project=project, progress=progress, observer=observer
+        )
+    except BaseException:
+        configs.close()
+        raise
+    reloader = Reloader(embedded, configs, served, tell=tell)
+    try:
         reloader.check_now()
     except BaseException:
+        reloader.close()
         embedded.close()
         raise
     return embedded, reloader

@@ -10,6 +10,7 @@ from typing import Any
 
 from inferflow.app.catalog import ProjectCatalog
 from inferflow.app.livebook import open_book
+from inferflow.app.loaded_files import Beside, LoadedFiles, Within
 from inferflow.app.loading import Progress, load_features
 from inferflow.app.places import feature_dir
 from inferflow.app.project import NO_SCHEMA, Finding, Project, read_project
@@ -120,8 +121,8 @@ def open_store(
     backend = open_backend(project.root, settings)
     try:
         store = FeatureStore(schema, backend)
-        state = import_state(project.root, settings)
-        load_features(project, store, state=state, progress=progress)
+        loaded = loaded_files(project.root, settings, backend)
+        load_features(project, store, loaded=loaded, progress=progress)
     except BaseException:
         backend.close()
         raise
@@ -143,6 +144,10 @@ def open_backend(root: Path, settings: Settings) -> Backend:
         from inferflow.featurestore.memory import MemoryBackend
 
         return MemoryBackend()
+    if settings.feature_backend == "redis":
+        from inferflow.featurestore.redis import RedisBackend
+
+        return RedisBackend(settings.redis.options)
     from inferflow.featurestore.lmdb import LmdbBackend
 
     folder = feature_dir(root, settings)
@@ -155,11 +160,14 @@ def open_backend(root: Path, settings: Settings) -> Backend:
     return LmdbBackend(folder)
 
 
-def import_state(root: Path, settings: Settings) -> Path | None:
+def loaded_files(root: Path, settings: Settings, backend: Backend) -> LoadedFiles | None:
     """Where loaded files are remembered; nowhere when the store forgets them too."""
-    if settings.feature_backend == "memory":
-        return None
-    return feature_dir(root, settings) / "loaded.json"
+    match settings.feature_backend:
+        case "memory":
+            return None
+        case "redis":
+            return Within(backend)
+    return Beside(feature_dir(root, settings) / "loaded.json")
 
 
 def compile_project(

@@ -19,7 +19,7 @@ from inferflow.app.project import (
     schema_of,
 )
 from inferflow.app.sources import Sources
-from inferflow.app.wiring import Embedded, import_state
+from inferflow.app.wiring import Embedded, loaded_files
 from inferflow.compute import ExpressionBook
 from inferflow.errors import InferflowError
 from inferflow.featurestore import FeatureStore
@@ -76,7 +76,8 @@ def _under(
     project = replace(embedded.project, schema=schema)
     try:
         changed = store.with_schema(schema)
-        load_features(project, changed, state=import_state(project.root, embedded.settings))
+        loaded = loaded_files(project.root, embedded.settings, changed.backend)
+        load_features(project, changed, loaded=loaded)
     except InferflowError as refused:
         findings.append(Finding(SCHEMA_FILE, Problem("data", str(refused))))
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 OPEN, CLOSED = "open loop", "closed loop"
 
 
-def _milliseconds(text: str) -> float:
+def _seconds(given: str | float) -> float:
+    """A time such as `500ms`. Whoever types a plain number at a load test means seconds."""
     from inferflow.plan.schema import duration_ms
 
+    with suppress(ValueError):
+        given = f"{float(given)}s"
     try:
-        return duration_ms(text)
+        return duration_ms(given) / 1e3
     except ValueError as wrong:
         raise typer.BadParameter(str(wrong)) from wrong
 
@@ -61,17 +65,15 @@ def bench(
     processes: Annotated[
         int, typer.Option("--processes", min=1, max=64, help="Send from so many processes.")
     ] = 1,
-    duration: Annotated[
-        float, typer.Option("--duration", parser=_milliseconds, metavar="TIME")
-    ] = 10_000.0,
+    duration: Annotated[float, typer.Option("--duration", parser=_seconds, metavar="TIME")] = 10.0,
     warmup: Annotated[
         float,
-        typer.Option("--warmup", parser=_milliseconds, metavar="TIME", help="Before, unmeasured."),
-    ] = 1_000.0,
+        typer.Option("--warmup", parser=_seconds, metavar="TIME", help="Before, unmeasured."),
+    ] = 1.0,
     deadline: Annotated[
         float,
-        typer.Option("--deadline", parser=_milliseconds, metavar="TIME", help="Of each call."),
-    ] = 10_000.0,
+        typer.Option("--deadline", parser=_seconds, metavar="TIME", help="Of each call."),
+    ] = 10.0,
     as_json: AsJson = False,
 ) -> None:
     """Send requests to a running server and measure how long answers take.
@@ -93,14 +95,14 @@ def bench(
     load = Load(
         target or own_address(directory),
         tuple(map(call_for, asked)),
-        seconds=duration / 1e3,
+        seconds=duration,
         rate=rate,
         concurrency=concurrency or connections,
         connections=connections
         if rate is not None
         else min(connections, concurrency or connections),
-        warmup_s=warmup / 1e3,
-        deadline_s=deadline / 1e3,
+        warmup_s=warmup,
+        deadline_s=deadline,
     )
     _try_each(load, asked)
     typer.echo(_intent(load, processes), err=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,7 +17,7 @@ from inferflow.cli.projects import HERE, ProjectDir, project_root
 
 if TYPE_CHECKING:
     from inferflow.app.publish import Published
-    from inferflow.configstore import DirectoryStore, Version
+    from inferflow.configstore import ConfigStore, Version
 
 app = typer.Typer(
     help="The project's configs and their history.", no_args_is_help=True, rich_markup_mode=None
@@ -45,8 +47,8 @@ def list_(directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show every config, its newest version, and whether its file was edited since."""
     from inferflow.tabular import table
 
-    store = _store(directory)
-    folder, newest = store.current(), {each.id: each for each in store.versions()}
+    with _store(directory) as store:
+        folder, newest = store.current(), {each.id: each for each in store.versions()}
     found: list[dict[str, Any]] = []
     for document in folder.documents.values():
         version = newest.get(document.id)
@@ -93,13 +95,13 @@ def get(
     """Print a config as it is written now, or as a version said it."""
     from inferflow.configstore import find_version
 
-    store = _store(directory)
-    if version is None:
-        document = store.get(config_id)
-        text, facts = document.text, {"file": document.file, "hash": document.hash}
-    else:
-        found = find_version(config_id, store.history(config_id), version)
-        text, facts = store.text(found), _facts(found)
+    with _store(directory) as store:
+        if version is None:
+            document = store.get(config_id)
+            text, facts = document.text, {"file": document.file, "hash": document.hash}
+        else:
+            found = find_version(config_id, store.history(config_id), version)
+            text, facts = store.text(found), _facts(found)
     if as_json:
         say_json({"id": config_id, **facts, "text": text})
     else:
@@ -160,10 +162,10 @@ def history(config_id: Id, directory: ProjectDir = HERE, as_json: AsJson = False
     """Show every version of a config, newest first."""
     from inferflow.tabular import table
 
-    store = _store(directory)
-    versions = list(reversed(store.history(config_id)))
-    if not versions:
-        store.get(config_id)  # says so when there is no such config at all
+    with _store(directory) as store:
+        versions = list(reversed(store.history(config_id)))
+        if not versions:
+            store.get(config_id)  # says so when there is no such config at all
     if as_json:
         say_json({"id": config_id, "versions": [_facts(each) for each in versions]})
         return
@@ -192,19 +194,19 @@ def diff(
     from inferflow.configstore import difference, find_version
     from inferflow.errors import InvalidInput
 
-    store = _store(directory)
-    versions = store.history(config_id)
-    if not versions:
-        store.get(config_id)
-        raise InvalidInput(f"config {config_id!r} has no versions yet to compare with")
-    first = find_version(config_id, versions, old or str(versions[-1].number))
-    first_text = "" if first.is_removal else store.text(first)
-    if new is None:
-        document = store.get(config_id)
-        name, text = document.file, document.text
-    else:
-        second = find_version(config_id, versions, new)
-        name, text = second.label, "" if second.is_removal else store.text(second)
+    with _store(directory) as store:
+        versions = store.history(config_id)
+        if not versions:
+            store.get(config_id)
+            raise InvalidInput(f"config {config_id!r} has no versions yet to compare with")
+        first = find_version(config_id, versions, old or str(versions[-1].number))
+        first_text = "" if first.is_removal else store.text(first)
+        if new is None:
+            document = store.get(config_id)
+            name, text = document.file, document.text
+        else:
+            second = find_version(config_id, versions, new)
+            name, text = second.label, "" if second.is_removal else store.text(second)
     found = difference(first_text, text, old_name=first.label, new_name=name)
     if as_json:
         say_json({"id": config_id, "old": first.label, "new": name, "diff": found})
@@ -233,12 +235,14 @@ def rollback(
     _say_published(done, as_json=as_json)
 
 
-def _store(directory: Path) -> DirectoryStore:
+@contextmanager
+def _store(directory: Path) -> Iterator[ConfigStore]:
+    from inferflow.app.config_stores import open_configs
     from inferflow.app.settings import read_settings
-    from inferflow.app.watching import open_configs
 
     root = project_root(directory)
-    return open_configs(root, read_settings(root))
+    with closing(open_configs(root, read_settings(root))) as store:
+        yield store
 
 
 def _say_published(done: Published, *, as_json: bool) -> None:

@@ -16,6 +16,8 @@ from inferflow.cli import (
     features,
     golden,
     init,
+    manager,
+    numerix,
     score,
     serve,
     settings,
@@ -61,6 +63,8 @@ app.command("explain", short_help="Show a plan, or what a request did.")(explain
 app.command("serve", short_help="Answer gRPC calls with a project.")(serve.serve)
 app.command("up", short_help="Run a whole project.")(serve.up)
 app.command("worker", short_help="Serve models to other programs.")(worker.worker)
+app.command("numerix", short_help="Evaluate expressions for other programs.")(numerix.numerix)
+app.command("manager", short_help="Run a fleet: models, keys, workers.")(manager.manager)
 app.command("test", short_help="Run the project's golden requests.")(golden.run_tests)
 app.command("bench", short_help="Measure a running server under load.")(bench.bench)
 app.command("settings", short_help="Show what is set, where, and what it means.")(settings.settings)

@@ -21,6 +21,7 @@ from inferflow.errors import (
     PermissionDenied,
     PlanRejected,
     RemoteFailed,
+    Unauthenticated,
     Unreachable,
 )
 from inferflow.rpc.headers import RECORDING, RETRY_AFTER
@@ -46,6 +47,8 @@ class Refusal:
     addresses: str
     budget_ms: float
     attempts: int
+    what: str = "model config"
+    """What it was that `config_id` names."""
 
 
 def error_of(refusal: Refusal) -> InferflowError:
@@ -63,7 +66,7 @@ def _invalid(refusal: Refusal) -> InferflowError:
 
 
 def _absent(refusal: Refusal) -> InferflowError:
-    return _saying(NotFound("model config", refusal.config_id), refusal.details)
+    return _saying(NotFound(refusal.what, refusal.config_id), refusal.details)
 
 
 def _rejected(refusal: Refusal) -> InferflowError:
@@ -72,6 +75,10 @@ def _rejected(refusal: Refusal) -> InferflowError:
 
 def _denied(refusal: Refusal) -> InferflowError:
     return PermissionDenied(refusal.details)
+
+
+def _unknown(refusal: Refusal) -> InferflowError:
+    return Unauthenticated(refusal.details)
 
 
 def _late(refusal: Refusal) -> InferflowError:
@@ -103,6 +110,7 @@ _BY_STATUS: dict[StatusCode, Callable[[Refusal], InferflowError]] = {
     StatusCode.INVALID_ARGUMENT: _invalid,
     StatusCode.NOT_FOUND: _absent,
     StatusCode.FAILED_PRECONDITION: _rejected,
+    StatusCode.UNAUTHENTICATED: _unknown,
     StatusCode.PERMISSION_DENIED: _denied,
     StatusCode.DEADLINE_EXCEEDED: _late,
     StatusCode.RESOURCE_EXHAUSTED: _exhausted,

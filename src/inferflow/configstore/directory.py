@@ -10,11 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from inferflow.configstore.atomic import clear_leftovers, make_durable, write_whole
-from inferflow.configstore.folder import SUFFIXES, Folder, FolderReader, documents_of
+from inferflow.configstore.drafts import (
+    can_be_a_name,
+    check_draft,
+    check_push,
+    is_recorded,
+    next_version,
+)
+from inferflow.configstore.folder import SUFFIXES, Folder, FolderReader
 from inferflow.configstore.journal import Journal
 from inferflow.configstore.lock import locked
 from inferflow.configstore.pending import Pending, PendingNote
@@ -26,18 +32,12 @@ from inferflow.configstore.versions import (
     Expected,
     Format,
     Version,
-    check_expected,
     content_hash,
-    is_hash_of,
-    said,
 )
-from inferflow.errors import ConfigStoreFailed, InvalidInput, NotFound, VersionConflict
+from inferflow.errors import ConfigStoreFailed, InvalidInput, NotFound
 from inferflow.plan.problems import nearest
 
-LONGEST_ID_BYTES = 200
 LOCK_TIMEOUT_S = 10.0
-_NOT_IN_NAMES = frozenset('/\\:*?"<>|')
-"""What one or another file system does not take."""
 
 
 class DirectoryStore:
@@ -89,24 +89,20 @@ class DirectoryStore:
             raise NotFound("text", f"{version.id}@{version.number}")
         return self.texts.get(version.hash)
 
+    def close(self) -> None:
+        """Nothing is held open between calls."""
+
     # --- writing ----------------------------------------------------------------------------
 
     def push(self, draft: Draft, *, expected: Expected | None = None) -> Version:
-        self._check(draft)
+        check_draft(draft)
         with self._alone():
             there = self._written(draft.id)
             latest = self._journal.latest().get(draft.id)
-            # A file pushed from where it lies is no edit that the push would bury.
-            is_recorded = _is_recorded(there, latest) or (
-                there is not None and there.text == draft.text
-            )
-            if expected is not None and not (there and is_hash_of(expected, there.hash)):
-                check_expected(draft.id, latest, expected)
-                if not is_recorded:
-                    raise _edited(draft.id, expected, there)
+            has_edit = check_push(draft, there, latest, expected)
             path = self._file_of(draft, there)
             self._configs.mkdir(parents=True, exist_ok=True)
-            if not is_recorded:
+            if has_edit:
                 self._record(there or draft.id, "none", "found in the folder, not checked")
             return self._apply(draft, path, there)
 
@@ -133,8 +129,8 @@ class DirectoryStore:
     ) -> list[Document | str]:
         latest = self._journal.latest()
         return [
-            *(each for each in documents if not _is_recorded(each, latest.get(each.id))),
-            *(each for each in gone if not _is_recorded(None, latest.get(each))),
+            *(each for each in documents if not is_recorded(each, latest.get(each.id))),
+            *(each for each in gone if not is_recorded(None, latest.get(each))),
         ]
 
     # --- one change -------------------------------------------------------------------------
@@ -171,7 +167,7 @@ class DirectoryStore:
         """Add what people did to the folder to the history: a text, or an id that is gone."""
         if isinstance(found, str):
             gone = Draft(found, "", "json", "", "removed", "none", "its file is gone")
-            self._journal.append(replace(self._next(gone), hash=""))
+            self._journal.append(self._next(gone))
         else:
             self.texts.keep(found.text)
             draft = Draft(found.id, found.text, found.format, found.author, "edit", checks, note)
@@ -179,17 +175,7 @@ class DirectoryStore:
 
     def _next(self, draft: Draft) -> Version:
         latest = self._journal.latest().get(draft.id)
-        return Version(
-            id=draft.id,
-            number=1 if latest is None else latest.number + 1,
-            hash=content_hash(draft.text),
-            format=draft.format,
-            at_ms=int(self._now() * 1000),
-            author=draft.author,
-            origin=draft.origin,
-            checks=draft.checks,
-            note=draft.note,
-        )
+        return next_version(draft, latest, int(self._now() * 1000))
 
     # --- looking ----------------------------------------------------------------------------
 
@@ -213,7 +199,7 @@ class DirectoryStore:
         """Where a text goes: where the config is, when that is of its format."""
         if there is not None and there.format == draft.format:
             return self._configs / there.file.rpartition("/")[2]
-        if draft.id.startswith(".") or any(letter in _NOT_IN_NAMES for letter in draft.id):
+        if not can_be_a_name(draft.id):
             raise InvalidInput(
                 f"{draft.id!r} cannot be the name of a file; "
                 "put the config into a file of another name first, then push it"
@@ -222,21 +208,6 @@ class DirectoryStore:
         if path.exists():
             raise InvalidInput(f"configs/{path.name} holds another config; rename it first")
         return path
-
-    def _check(self, draft: Draft) -> None:
-        """Raises InvalidInput unless the text is this one config."""
-        size = len(draft.id.encode("utf-8", "surrogatepass"))
-        if not draft.id.isprintable() or not 0 < size <= LONGEST_ID_BYTES:
-            raise InvalidInput(f"{draft.id!r} cannot be a config's id")
-        found = documents_of(
-            draft.text, draft.format, stem=draft.id, file=f"{draft.id}.{draft.format}"
-        )
-        ids = [each.id for each in found]
-        if ids != [draft.id]:
-            raise InvalidInput(
-                f"the text holds {', '.join(map(repr, ids))}; "
-                f"push it under that id, or as {draft.id!r} alone"
-            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -257,15 +228,3 @@ def _format(file: str) -> Format:
 
 def _hash(path: Path) -> str:
     return content_hash(path.read_bytes()) if path.exists() else ""
-
-
-def _is_recorded(there: Document | None, latest: Version | None) -> bool:
-    """Whether what is written now is the newest version."""
-    if there is None:
-        return latest is None or latest.is_removal
-    return latest is not None and latest.hash == there.hash
-
-
-def _edited(config_id: str, expected: Expected, there: Document | None) -> VersionConflict:
-    found = "no file any more" if there is None else f"an edit of {there.file} since"
-    return VersionConflict(config_id, said(expected), found)

@@ -1,4 +1,4 @@
-"""What a config store promises. A directory keeps it now; every backend passes one suite."""
+"""What a config store promises. A directory and etcd keep it; every backend passes one suite."""
 
 from __future__ import annotations
 
@@ -59,4 +59,8 @@ class ConfigStore(Protocol):
         False when something was changed since it was read: nothing has been recorded then,
         and the caller looks again.
         """
+        ...
+
+    def close(self) -> None:
+        """Give back what is held open."""
         ...

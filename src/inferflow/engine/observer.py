@@ -16,6 +16,7 @@ from typing import Literal
 
 from inferflow.engine.recording import StepRecord
 from inferflow.engine.request import ScoreRequest
+from inferflow.engine.run import Run
 from inferflow.errors import Fault, InferflowError
 from inferflow.plan.plan import Plan
 
@@ -59,6 +60,10 @@ class Observer:
 
     def request_started(self, plan: Plan) -> None:
         """A plan begins to answer a request."""
+
+    def request_answered(self, run: Run) -> None:
+        """Scores are there. Whoever wants the values may keep the run: nothing in it changes any
+        more, but it is large, so not for long."""
 
     def request_ended(self, request: RequestStats) -> None:
         """It has answered, failed or been cancelled."""

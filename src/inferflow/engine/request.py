@@ -41,6 +41,8 @@ class ScoreRequest:
     """It came by the older call, the one that answers in text rows; only counted by."""
     wants_inputs: Callable[[str], bool] | None = None
     """Told who asks, says whether to answer with all model inputs before the response columns."""
+    parent_entity: str = ""
+    """What the request as a whole is about, such as the search it came from; only logged."""
     explain: bool = False
     """Keep what happens on the way, so that the answer can say how it came about."""
 
@@ -102,8 +104,13 @@ def request_from(document: Any, *, config_id: str = "") -> ScoreRequest:
 
 
 def routing_key(request: ScoreRequest, entities: Mapping[str, Sequence[str]]) -> str:
-    """Who asks, as stably as the request tells: user, else tracking id, else nothing. Of
-    `entities` only `user_id` and `user` matter, as key texts."""
+    """Who asks, as stably as the request tells: user, else tracking id, else nothing."""
+    return user_of(request, entities) or request.tracking_id
+
+
+def user_of(request: ScoreRequest, entities: Mapping[str, Sequence[str]]) -> str:
+    """The user a request is for; empty when it does not say. Of `entities` only `user_id` and
+    `user` matter, as key texts."""
     if request.user_id:
         return request.user_id
     for name in ("user_id", "user"):
@@ -115,7 +122,7 @@ def routing_key(request: ScoreRequest, entities: Mapping[str, Sequence[str]]) ->
                 return canonical_key(request.context[name])
             except InvalidInput:  # nothing, or no id: it tells nobody apart
                 continue
-    return request.tracking_id
+    return ""
 
 
 def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:

@@ -78,6 +78,8 @@ class Scorer:
             stats.rows = len(run.ids) if run.slates is None else run.slates.count
         await self._execute(self._components, run)
         scores = self._collect(run)
+        if self._observer is not None:
+            self._observer.request_answered(run)
         if recording is not None:
             recording.total_us = (time.perf_counter() - recording.began) * 1e6
         return scores

@@ -75,7 +75,7 @@ class RedisClients:
             of_loops, self._of_loops = self._of_loops, {}
         for loop, (_, guard) in of_loops.items():
             if not loop.is_closed():
-                loop.call_soon_threadsafe(lambda guard=guard: asyncio.ensure_future(guard.aclose()))
+                loop.call_soon_threadsafe(_end_soon, guard)
 
     @contextmanager
     def translated(self, what: str) -> Iterator[None]:
@@ -149,6 +149,10 @@ async def _closed_with_the_loop(client: Any) -> AsyncGenerator[None, None]:
         yield
     finally:
         await client.aclose()
+
+
+def _end_soon(guard: AsyncGenerator[None, None]) -> None:
+    asyncio.ensure_future(guard.aclose())
 
 
 def _node(library: Any, url: str) -> Any:

@@ -114,7 +114,9 @@ class Swaps:
             with self._client.pipeline() as pipe:
                 for slot in some:
                     arguments = [each for at in slot for each in _arguments(at, old, records)]
-                    pipe.eval(_SWAP, len(slot), *(names[at] for at in slot), *arguments)
+                    pipe.execute_command(
+                        "EVAL", _SWAP, len(slot), *(names[at] for at in slot), *arguments
+                    )
                 answers = pipe.execute()
             overtaken += [slot for slot, done in zip(some, answers, strict=True) if not done]
         return overtaken

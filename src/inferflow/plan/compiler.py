@@ -194,12 +194,14 @@ def _response(
 def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler]) -> LogPlan:
     """The full schema lists features, compute scores, model scores, then whatever they read."""
     columns: dict[str, Column] = {}
+    inputs: set[str] = set()
     if spec.response.log_features is not None:
         for name in spec.response.log_features:
             target, slate = book.resolve(Use(name, ""), reader=None)
             found = target or slate
             if found is not None:
                 columns[name] = found
+        inputs = {name for name, column in columns.items() if column.step == INIT}
     else:
         for kind in (FeatureCompiler, ComputeCompiler, ModelCompiler):
             for compiler in compilers.values():
@@ -209,8 +211,16 @@ def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler
             for compiler in compilers.values():
                 if isinstance(compiler, kind):
                     for column in compiler.input_columns().values():
-                        columns.setdefault(column.name, column)
-    return LogPlan(tuple(columns.items()), spec.response.logging_perc, spec.response.log_batch_size)
+                        if column.name not in columns:
+                            columns[column.name] = column
+                            inputs.add(column.name)
+    return LogPlan(
+        tuple(columns.items()),
+        spec.response.logging_perc,
+        spec.response.log_batch_size,
+        spec.cache_version,
+        frozenset(inputs),
+    )
 
 
 def _check_id_column(name: str, book: ColumnBook, problems: Problems) -> None:

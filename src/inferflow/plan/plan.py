@@ -257,6 +257,10 @@ class LogPlan:
     """What is logged, in the order decoders expect."""
     percent: int
     batch_size: int
+    version: int
+    """The config's own number for this list of columns; decoders find the list by it."""
+    inputs: frozenset[str]
+    """Those that are logged only because a step reads them: decoders expect them as text."""
 
 
 @dataclass(frozen=True, slots=True)

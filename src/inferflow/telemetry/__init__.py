@@ -8,6 +8,7 @@
   which calls do; `calls`: the call a line belongs to
 - `telemetry`: all of it for one process
 - `worker_table`, `worker_tally`: the metrics of a worker, which runs no plans
+- `manager_table`, `manager_tally`: those of a manager, and of the fleet it knows
 
 Anything below may log with the standard `logging` module: an event's name as the message, its
 facts as `extra`. No package has to import this one to be seen.

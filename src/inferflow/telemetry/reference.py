@@ -6,12 +6,15 @@ python -m inferflow.telemetry.reference docs/reference/metrics.md
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from inferflow.errors import InvalidInput
+from inferflow.telemetry.compute_table import COMPUTE_METRICS, COMPUTE_STATSD
 from inferflow.telemetry.errortypes import ERROR_TYPES
 from inferflow.telemetry.histogram import LATENCY_S, ROWS
-from inferflow.telemetry.table import METRICS, STATSD, Metric
+from inferflow.telemetry.manager_table import MANAGER_METRICS
+from inferflow.telemetry.table import METRICS, STATSD, Metric, StatsdMetric
 from inferflow.telemetry.worker_table import WORKER_METRICS
 
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
@@ -28,6 +31,14 @@ def tables() -> str:
         "",
         *_prometheus(WORKER_METRICS),
         "",
+        "## Prometheus, of a manager",
+        "",
+        *_prometheus(MANAGER_METRICS),
+        "",
+        "## Prometheus, of a compute service",
+        "",
+        *_prometheus(COMPUTE_METRICS),
+        "",
         "Buckets of durations, in seconds: " + ", ".join(f"{bound:g}" for bound in LATENCY_S) + ".",
         "",
         "Buckets of batch sizes: " + ", ".join(f"{bound:g}" for bound in ROWS) + ".",
@@ -36,13 +47,11 @@ def tables() -> str:
         "",
         "## StatsD",
         "",
-        "| Metric | Kind | Tags | Meaning | Also known as (not sent) |",
-        "|---|---|---|---|---|",
-        *(
-            f"| `{metric.name}` | {metric.kind} | {_listed(metric.tags)} | {metric.help} "
-            f"| {_listed((metric.also,) if metric.also else ())} |"
-            for metric in STATSD.values()
-        ),
+        *_statsd(STATSD.values()),
+        "",
+        "## StatsD, of a compute service",
+        "",
+        *_statsd(COMPUTE_STATSD.values()),
     ]
     return "\n".join(lines)
 
@@ -54,6 +63,18 @@ def _prometheus(metrics: tuple[Metric, ...]) -> list[str]:
         *(
             f"| `{metric.name}` | {metric.kind} | {_listed(metric.labels)} | {metric.help} "
             f"| {metric.merge} |"
+            for metric in metrics
+        ),
+    ]
+
+
+def _statsd(metrics: Iterable[StatsdMetric]) -> list[str]:
+    return [
+        "| Metric | Kind | Tags | Meaning | Also known as (not sent) |",
+        "|---|---|---|---|---|",
+        *(
+            f"| `{metric.name}` | {metric.kind} | {_listed(metric.tags)} | {metric.help} "
+            f"| {_listed((metric.also,) if metric.also else ())} |"
             for metric in metrics
         ),
     ]

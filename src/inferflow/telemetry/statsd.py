@@ -15,7 +15,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from inferflow.engine.observer import Observer, RequestStats
 from inferflow.engine.recording import StepRecord
@@ -296,10 +296,18 @@ def open_client(host: str, port: int, *, service: str, env: str) -> DogStatsd:
     )
 
 
+class Flushed(Protocol):
+    """Whatever has something to send."""
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
 class Flusher:
     """Calls `flush` now and then on a thread of its own, and once more when closed."""
 
-    def __init__(self, statsd: StatsdObserver, interval_s: float = 1.0) -> None:
+    def __init__(self, statsd: Flushed, interval_s: float = 1.0) -> None:
         self._statsd = statsd
         self._interval_s = interval_s
         self._stop = threading.Event()

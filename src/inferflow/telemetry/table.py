@@ -150,6 +150,25 @@ CACHE_BYTES = Metric("inferflow_cache_bytes", "gauge", (), "Memory the feature c
 CACHE_LIMIT = Metric(
     "inferflow_cache_limit_bytes", "gauge", (), "Most memory the feature cache may take."
 )
+CONFIG_STALE = Metric(
+    "inferflow_config_stale_seconds",
+    "gauge",
+    (),
+    "For how long etcd could not be heard, 0 while it can; with etcd only.",
+    "max",
+)
+CONFIG_RESYNCS = Metric(
+    "inferflow_config_resync_total",
+    "counter",
+    (),
+    "Times all configs were read again because etcd had forgotten changes; with etcd only.",
+)
+CONFIG_DRIFTS = Metric(
+    "inferflow_config_drift_total",
+    "counter",
+    (),
+    "Times the regular reading of all configs found what no change had told; with etcd only.",
+)
 PROCESSES = Metric(
     "inferflow_processes", "gauge", (), "Processes that should answer calls; with several only."
 )
@@ -196,6 +215,9 @@ METRICS: tuple[Metric, ...] = (
     CACHE_ITEMS,
     CACHE_BYTES,
     CACHE_LIMIT,
+    CONFIG_STALE,
+    CONFIG_RESYNCS,
+    CONFIG_DRIFTS,
     PROCESSES,
     PROCESSES_READY,
     PROCESSES_BEHIND,

@@ -19,6 +19,7 @@ from inferflow.serving.manager.storage.records import (
     Model,
     Part,
     SealedKey,
+    Sighting,
     Stage,
     StageChange,
     Tensor,
@@ -456,9 +457,14 @@ def test_a_worker_that_registers_again_is_one_worker(play: Play) -> None:
             assert await tx.workers.all() == (first,)
             await tx.workers.save(again)
             assert await tx.workers.all() == (again,)
-            await tx.workers.seen({"w1": 9, "w2": 9})
-            await tx.workers.seen({"w1": 7})
-            assert await tx.workers.all() == (replace(again, last_seen_ms=9),)
+            heard = Sighting(9, {"in_flight": 3})
+            await tx.workers.seen({"w1": heard, "w2": heard})
+            await tx.workers.seen({"w1": Sighting(7)})
+            now = replace(again, last_seen_ms=9, report={"in_flight": 3})
+            assert await tx.workers.all() == (now,)
+            assert await tx.workers.set_draining("w1")
+            assert not await tx.workers.set_draining("w2")
+            assert await tx.workers.all() == (replace(now, draining=True),)
             await tx.workers.delete("w1")
             assert await tx.workers.all() == ()
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from inferflow.app.config_stores import open_configs
 from inferflow.app.publish import Published, push, roll_back
 from inferflow.app.settings import read_settings
-from inferflow.app.watching import open_configs
 from inferflow.configstore import Version
 from inferflow.errors import GoldenFailed, InvalidInput, NotFound, PlanRejected, VersionConflict
 

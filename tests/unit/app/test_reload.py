@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from inferflow.app.config_stores import open_configs
 from inferflow.app.flow import Flow, open_flow
 from inferflow.app.reload import Reloader
 from inferflow.app.reload_status import ConfigStatus, Reload
 from inferflow.app.settings import read_settings
-from inferflow.app.watching import Watcher, log_reload, open_configs, open_reloading
+from inferflow.app.watching import Watcher, log_reload, open_reloading
 from inferflow.app.wiring import Embedded
 from inferflow.engine.request import request_from
 from inferflow.errors import InferflowError, InvalidInput, NotFound, PlanRejected

@@ -138,11 +138,6 @@ def test_settings_that_nothing_acts_on_are_these() -> None:
     assert idle == [
         "cache_type",
         *("onfs." + name for name in ("host", "port", "plain_text", "caller_id", "caller_token")),
-        *("numerix." + name for name in ("host", "port", "plain_text", "auth_token", "batch_size")),
-        *(
-            "etcd." + name
-            for name in ("endpoints", "dial_timeout", "watcher_enabled", "username", "password")
-        ),
         *("kafka." + name for name in ("bootstrap_servers", "logging_topic")),
         *("service." + name for name in ("v2_logging_type", "compression_enabled")),
         *(

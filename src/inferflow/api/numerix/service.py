@@ -42,6 +42,8 @@ _HEAVY_BYTES = 32 * 1024
 _ERRORS = (InvalidInput, NotFound, ComputeFailed)
 """Failures that are part of an answer."""
 
+_LONGEST_CALLER = 100
+
 Context = Any
 Find = Callable[[str], Expression]
 """The expression of a compute id. Raises NotFound."""
@@ -133,7 +135,7 @@ class ComputeService:
 def _caller(context: Context) -> str:
     for name, value in context.invocation_metadata() or ():
         if name == CALLER and value:
-            return str(value)
+            return str(value)[:_LONGEST_CALLER]
     return NO_CALLER
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.app import serving
+from inferflow.app.config_stores import open_served
 from inferflow.app.processes.asking import everyone_through
 from inferflow.app.processes.following import Follower
 from inferflow.app.processes.messages import (
@@ -35,7 +36,6 @@ from inferflow.app.recordings.gathered import GatheredPages
 from inferflow.app.recordings.keeper import Keeper
 from inferflow.app.recordings.pages import LocalPages
 from inferflow.app.recordings.records import Records, open_keeper
-from inferflow.app.watching import open_configs
 from inferflow.app.wiring import Embedded, open_bare
 from inferflow.errors import InferflowError
 from inferflow.telemetry import Telemetry, TelemetrySettings, open_logs, open_telemetry
@@ -103,7 +103,7 @@ def _run(orders: Orders, telemetry: Telemetry, keeper: Keeper, say: Say) -> None
     embedded = open_bare(orders.root, orders.settings, observer=telemetry.observer)
     try:
         telemetry.watch_cache(embedded.cache)
-        texts = open_configs(orders.root, orders.settings).texts
+        texts = open_served(orders.root, orders.settings).texts
         follower = Follower(embedded, orders.home, texts)
         own = LocalPages(keeper, lambda: (), lambda: embedded.book)  # the parent judges configs
         records = Records(keeper, own, GatheredPages(everyone_through(orders.parent_port)))

@@ -37,13 +37,7 @@ def read_answer(
 
     `declared` are the types the model says its outputs have, where it was asked.
     """
-    try:
-        answer = _Response.FromString(body)
-    except DecodeError:
-        raise InvalidInput("the answer is no ModelInferResponse") from None
-    raw = answer.raw_output_contents
-    if raw and len(raw) != len(answer.outputs):
-        raise InvalidInput(f"{len(raw)} buffer(s) for {len(answer.outputs)} output(s)")
+    answer, raw = _parsed(body)
     places = {tensor.name: at for at, tensor in enumerate(answer.outputs)}
     arrays = []
     for name in outputs:
@@ -53,6 +47,26 @@ def read_answer(
         at = places[name]
         arrays.append(_array(answer.outputs[at], raw[at] if raw else None, declared.get(name)))
     return arrays, answer.model_version
+
+
+def read_all(body: bytes) -> dict[str, Array]:
+    """Every output by its name. Raises InvalidInput."""
+    answer, raw = _parsed(body)
+    return {
+        tensor.name: _array(tensor, raw[at] if raw else None, None)
+        for at, tensor in enumerate(answer.outputs)
+    }
+
+
+def _parsed(body: bytes) -> tuple[Any, Sequence[bytes]]:
+    try:
+        answer = _Response.FromString(body)
+    except DecodeError:
+        raise InvalidInput("the answer is no ModelInferResponse") from None
+    raw = answer.raw_output_contents
+    if raw and len(raw) != len(answer.outputs):
+        raise InvalidInput(f"{len(raw)} buffer(s) for {len(answer.outputs)} output(s)")
+    return answer, raw
 
 
 def _array(tensor: Any, raw: bytes | None, declared: str | None) -> Array:

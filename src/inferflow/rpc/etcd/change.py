@@ -9,8 +9,6 @@ from typing import Any
 from inferflow._proto.pool import message_class
 
 _MOD_REVISION = 2
-MOST_OPERATIONS = 128
-"""Of one transaction, unless etcd is told otherwise; comparisons count on their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +30,6 @@ class Put:
 @dataclass(frozen=True, slots=True)
 class Delete:
     key: bytes
-    end: bytes = b""
-    """First key that stays; empty for one key alone."""
 
 
 def txn_request(when: Iterable[Same], then: Iterable[Put | Delete]) -> Any:
@@ -46,6 +42,5 @@ def txn_request(when: Iterable[Same], then: Iterable[Put | Delete]) -> Any:
             put = operation.request_put
             put.key, put.value, put.lease = change.key, change.value, change.lease
         else:
-            delete = operation.request_delete_range
-            delete.key, delete.range_end = change.key, change.end
+            operation.request_delete_range.key = change.key
     return request

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from inferflow.rpc.etcd.change import Delete, Put
 from inferflow.rpc.etcd.entries import Entry, Listing
 
 Change = tuple[bytes, int, Entry | None]
 """Key, revision and what is there since; None when it was deleted."""
+
+
+def changes_at(revision: int, made: Iterable[Put | Delete]) -> list[Change]:
+    """What a transaction has changed, key by key."""
+    return [
+        (each.key, revision, Entry(each.value, revision) if isinstance(each, Put) else None)
+        for each in made
+    ]
 
 
 class Known:
@@ -38,7 +47,7 @@ class Known:
     def apply(self, changes: Iterable[Change], revision: int) -> None:
         """Take changes over, and that everything up to a revision has been told."""
         for key, at, entry in changes:
-            if at <= self._listed:
+            if at <= max(self._listed, self._revision_of(key)):
                 continue
             if entry is None:
                 self._entries.pop(key, None)
@@ -48,6 +57,10 @@ class Known:
                 self._deleted.pop(key, None)
             self._seen = None
         self.revision = max(self.revision, revision)
+
+    def _revision_of(self, key: bytes) -> int:
+        entry = self._entries.get(key)
+        return self._deleted.get(key, 0) if entry is None else entry.revision
 
     def adopt(self, listing: Listing) -> int:
         """Make a listing the truth, with the changes since. How many keys were wrong before."""

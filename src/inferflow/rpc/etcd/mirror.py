@@ -13,12 +13,12 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from inferflow.errors import InferflowError
 from inferflow.rpc.etcd.client import EtcdClient
 from inferflow.rpc.etcd.entries import Listing
-from inferflow.rpc.etcd.known import Known
+from inferflow.rpc.etcd.known import Change, Known
 from inferflow.rpc.etcd.watching import Compacted, Lost, Watch
 
 LOG = logging.getLogger("inferflow.etcd")
@@ -75,6 +75,18 @@ class Mirror:
         """As of the last change; None until etcd has answered for the first time."""
         with self._guard:
             return self._known.listing() if self._listed.is_set() else None
+
+    def fresh(self) -> Listing:
+        """As of this moment: etcd is asked. Raises what the client raises."""
+        listing = self._client.listing(self._start, self._end)
+        self._adopt(listing)
+        with self._guard:
+            return self._known.listing()
+
+    def learn(self, changes: Iterable[Change]) -> None:
+        """Take over changes that somebody here has made, before the watch tells of them."""
+        with self._guard:
+            self._known.apply(changes, 0)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for the first listing, or for the first failure. Whether there is a listing."""

@@ -8,9 +8,11 @@
 - `stages`, `registry`: versions, where they stand, and who gets the traffic
 - `live`: all of it in memory, for whoever asks
 - `fleet`: workers as they are known, and how that changes; `scheduling`: whom a caller is sent to
+- `joining`, `reports`: what workers say; `roster`: the fleet over all managers of one database
+- `briefing`: what workers must know; `discovery`: where callers are sent
 - `keys`, `sessions`, `rotation`: who may call, the tokens they are sent to workers with, and the
   keys that sign these
-- `housekeeping`: what must be done now and then
+- `housekeeping`: what must be done now and then; `duties`: by whom
 - `secret`: the one secret a manager has outside its database
 - `services`: all of these, opened together
 

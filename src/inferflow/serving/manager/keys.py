@@ -16,7 +16,7 @@ from inferflow.access import (
     RateLimit,
     mint_key,
 )
-from inferflow.access.keys import LONGEST_NAME
+from inferflow.access.keys import LONGEST_NAME, parse_key
 from inferflow.access.permissions import permissions_of
 from inferflow.errors import InvalidInput, NotFound, RegistryConflict
 from inferflow.serving.manager.live import LiveRegistry
@@ -63,7 +63,10 @@ class Keys:
 
     async def create(self, by: KeyCard, order: KeyOrder) -> CreatedKey:
         by.require(Permission.ADMIN)
-        card, created = self._made(by, order)
+        return await self._add(by, order, mint_key(self._random_bytes))
+
+    async def _add(self, by: KeyCard, order: KeyOrder, created: NewKey) -> CreatedKey:
+        card = self._card(by, order, created.key_id)
         async with self._storage.writing() as tx:
             await tx.keys.add(self._live.hasher.stored(card, created))
             detail = {"name": card.name, "permissions": sorted(card.permissions)}
@@ -73,11 +76,23 @@ class Keys:
         await self._live.refresh()
         return CreatedKey(card, created.text)
 
-    async def create_first(self) -> CreatedKey | None:
-        """An administrator's key for a registry that has no key at all, else nothing."""
+    async def create_first(self, text: str = "") -> CreatedKey | None:
+        """An administrator's key for a registry that has no key at all, else nothing.
+
+        A key that the operator brought as `text` is taken in whenever it is not known yet.
+        """
+        order = KeyOrder("first", [Permission.ADMIN, Permission.UPLOAD])
+        if text:
+            return await self._bring(NewKey(parse_key(text)[0], text), order)
         if len(self._live.keybook):
             return None
-        return await self.create(OPERATOR, KeyOrder("first", [Permission.ADMIN, Permission.UPLOAD]))
+        return await self.create(OPERATOR, order)
+
+    async def _bring(self, key: NewKey, order: KeyOrder) -> CreatedKey | None:
+        if self._live.keybook.card(key.key_id) is None:
+            return await self._add(OPERATOR, order, key)
+        self.authenticate(key.text)  # tells when it was revoked, or has another secret
+        return None
 
     async def list(self, by: KeyCard) -> tuple[tuple[KeyCard, Usage], ...]:
         by.require(Permission.ADMIN)
@@ -119,15 +134,14 @@ class Keys:
             self._used.update(used)
             raise
 
-    def _made(self, by: KeyCard, order: KeyOrder) -> tuple[KeyCard, NewKey]:
+    def _card(self, by: KeyCard, order: KeyOrder, key_id: str) -> KeyCard:
         now_ms = self._now_ms()
         if not order.name.strip():
             raise InvalidInput("name: a key needs one, to be known by in lists")
         if order.expires_ms is not None and order.expires_ms <= now_ms:
             raise InvalidInput("expires_ms: this time has passed already")
-        created = mint_key(self._random_bytes)
-        card = KeyCard(
-            key_id=created.key_id,
+        return KeyCard(
+            key_id=key_id,
             name=check_text("name", order.name, longest=LONGEST_NAME),
             permissions=permissions_of(order.permissions),
             models=ModelPatterns(tuple(order.models)),
@@ -136,7 +150,6 @@ class Keys:
             expires_ms=order.expires_ms,
             rate=order.rate,
         )
-        return card, created
 
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)

@@ -5,13 +5,17 @@ What serves them to the network, and the fleet they are for, come on top.
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from inferflow.access import TokenRules
+from inferflow.serving.manager.briefing import Briefings
+from inferflow.serving.manager.discovery import Discovery
 from inferflow.serving.manager.files import ModelFiles, open_files
+from inferflow.serving.manager.fleet import Patience
 from inferflow.serving.manager.housekeeping import Housekeeping
 from inferflow.serving.manager.intake import IntakeLimits
 from inferflow.serving.manager.keys import Keys
@@ -19,6 +23,7 @@ from inferflow.serving.manager.live import LiveRegistry
 from inferflow.serving.manager.orders import UploadLimits
 from inferflow.serving.manager.publishing import Publishing
 from inferflow.serving.manager.registry import Registry
+from inferflow.serving.manager.roster import Roster
 from inferflow.serving.manager.rotation import RotationRules, SigningKeys
 from inferflow.serving.manager.secret import claim_with_secret
 from inferflow.serving.manager.sessions import Sessions
@@ -34,6 +39,7 @@ class ManagerRules:
     rotation: RotationRules = field(default_factory=RotationRules)
     uploads: UploadLimits = field(default_factory=UploadLimits)
     intake: IntakeLimits = field(default_factory=IntakeLimits)
+    patience: Patience = field(default_factory=Patience)
     scratch: Path | None = None
     """Where uploads are put together; None for the system's own place."""
 
@@ -50,16 +56,21 @@ class Services:
     sessions: Sessions
     signing: SigningKeys
     housekeeping: Housekeeping
+    roster: Roster
+    briefings: Briefings
+    discovery: Discovery
 
     async def tick(self) -> None:
         """Once per heartbeat period: notice what other managers did, write what was counted."""
         await self.live.refresh()
+        await self.roster.share()
         await self.signing.keep()
         await self.keys.flush()
 
     async def tidy(self) -> None:
         """Once in a while, by one manager or by several."""
         await self.signing.forget()
+        await self.roster.forget()
         await self.housekeeping.run()
 
     async def close(self) -> None:
@@ -101,12 +112,15 @@ def _assembled(
     rules: ManagerRules,
 ) -> Services:
     live = LiveRegistry(storage, secret)
+    registry = Registry(storage, files, live, clock)
+    sessions = Sessions(storage, live, clock, tokens=rules.tokens)
+    roster = Roster(storage, clock, _new_id, rules.patience)
     uploads = Uploads(storage, files, clock, _new_id, rules.uploads)
     return Services(
         storage=storage,
         files=files,
         live=live,
-        registry=Registry(storage, files, live, clock),
+        registry=registry,
         uploads=uploads,
         publishing=Publishing(
             storage,
@@ -119,11 +133,14 @@ def _assembled(
             scratch=rules.scratch,
         ),
         keys=Keys(storage, live, clock),
-        sessions=Sessions(storage, live, clock, tokens=rules.tokens),
+        sessions=sessions,
         signing=SigningKeys(
             storage, live, secret, clock, tokens=rules.tokens, rotation=rules.rotation
         ),
         housekeeping=Housekeeping(storage, files, clock),
+        roster=roster,
+        briefings=Briefings(live, sessions, clock),
+        discovery=Discovery(registry, roster, sessions, clock, random.random),
     )
 
 

@@ -29,5 +29,8 @@ class OnnxRuntime:
             path=self._quantiser.quantised(file) if options.quantise else None,
         )
 
+    def stop_runs(self) -> None:
+        self._watchdog.stop_all()
+
     def close(self) -> None:
         self._watchdog.close()

@@ -71,6 +71,10 @@ class Runtime(Protocol):
         """Blocks until the model is in memory. Raises ModelUnreadable or InvalidInput."""
         ...
 
+    def stop_runs(self) -> None:
+        """Stop every run that has a deadline, and every load, although time is left."""
+        ...
+
     def close(self) -> None:
-        """Give back what is shared by the models. Runs under way may fail."""
+        """Give back what is shared by the models."""
         ...

@@ -44,6 +44,12 @@ class Watchdog:
         """True when its `Stop` was not called, and will not be."""
         return self._armed.pop(key, None) is not None
 
+    def stop_all(self) -> None:
+        """Stop everything armed, whatever time it has left."""
+        for key, (_, stop) in list(self._armed.items()):
+            if self._armed.pop(key, None) is not None:
+                stop()
+
     def close(self) -> None:
         """End the thread. Nothing armed is stopped any more."""
         with self._changed:

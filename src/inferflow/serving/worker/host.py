@@ -210,12 +210,13 @@ class ModelHost:
                 self._unload(resident, "idle")
 
     async def close(self) -> None:
-        """Unload everything, once the runs under way have ended."""
+        """Unload everything. Runs under way are stopped: let their callers finish before."""
         for resident in list(self._residents.values()):
             if resident.loading is not None:
                 resident.loading.cancel()
             self._unload(resident, "closing")
         self._loaders.shutdown(wait=False, cancel_futures=True)
+        self._runtime.stop_runs()
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
         self._runtime.close()
 

@@ -142,6 +142,7 @@ class Lane:
     def _is_short(self, rows: int) -> bool:
         return (
             not self._running
+            and not self.rules.max_delay_s  # it was asked for to wait for company
             and self._cost.runs >= self._short_from
             and self._cost.expected_s(rows) <= self._short_run_s
             and not len(self._queue)

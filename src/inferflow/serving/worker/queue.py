@@ -127,7 +127,10 @@ class BatchQueue(Generic[T]):
             deadline=deadline,
             gives_up=min(deadline, now + min(patience, default=math.inf)),
         )
-        insort(self._waiting, waiting)
+        if not self._waiting or self._waiting[-1].priority <= waiting.priority:
+            self._waiting.append(waiting)
+        else:
+            insort(self._waiting, waiting)
         return waiting
 
     def discard(self, waiting: Waiting[T]) -> bool:

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from inferflow.app.config_stores import open_served
 from inferflow.app.flow import Flow
 from inferflow.app.processes.following import Follower
 from inferflow.app.processes.messages import Took
 from inferflow.app.processes.publishing import Publisher
 from inferflow.app.processes.snapshot import read_head
 from inferflow.app.settings import read_settings
-from inferflow.app.watching import open_configs, open_reloading
+from inferflow.app.watching import open_reloading
 from inferflow.app.wiring import Embedded, open_bare
 from inferflow.engine.observer import Observer
 from inferflow.errors import ConfigStoreFailed, NotFound, PlanRejected
@@ -39,7 +40,7 @@ class Child:
         settings = read_settings(root)
         self.gone = Gone()
         self.embedded: Embedded = open_bare(root, settings, observer=self.gone)
-        self.follower = Follower(self.embedded, home, open_configs(root, settings).texts)
+        self.follower = Follower(self.embedded, home, open_served(root, settings).texts)
         self.flow = Flow(self.embedded)
 
     def version(self, config_id: str = "ranker") -> str:

@@ -34,6 +34,16 @@ def test_work_that_ended_is_not_stopped(watchdog: Watchdog) -> None:
     assert not ended.is_set()
 
 
+def test_everything_can_be_stopped_before_its_time(watchdog: Watchdog) -> None:
+    ended, running = threading.Event(), threading.Event()
+    watchdog.disarm(watchdog.arm(10_000.0, ended.set))
+    armed = watchdog.arm(10_000.0, running.set)
+    watchdog.stop_all()
+    assert running.is_set()
+    assert not ended.is_set()
+    assert not watchdog.disarm(armed)
+
+
 def test_a_nearer_deadline_is_not_held_up_by_a_farther_one(watchdog: Watchdog) -> None:
     far, near = threading.Event(), threading.Event()
     watchdog.arm(10_000.0, far.set)

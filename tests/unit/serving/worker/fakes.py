@@ -99,6 +99,9 @@ class FakeWorld:
         self.loaded[file.label] = made
         return made
 
+    def stop_runs(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -283,6 +283,17 @@ def test_a_model_known_to_be_quick_runs_on_the_event_loop() -> None:
     run(main())
 
 
+def test_a_quick_model_waits_for_company_all_the_same_when_told_to() -> None:
+    async def main() -> None:
+        rules = {"max_rows": 4, "max_delay_s": 0.01}
+        async with lane_of(FakeLoaded(signature()), short_run_s=10.0, **rules) as (lane, noted):
+            for n in range(5):
+                await asyncio.gather(lane.infer(ask(n)), lane.infer(ask(n)))
+            assert noted.batches == [(2, 2, "delay")] * 5
+
+    run(main())
+
+
 def test_a_quick_model_that_turns_slow_is_stopped_and_run_in_a_thread() -> None:
     async def main() -> None:
         model = FakeLoaded(signature())

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from inferflow.api.sampling import daily_bucket, daily_share
+from inferflow.inferlog.sampling import daily_bucket, daily_share
 
 DAY = date(2025, 11, 15)
 

@@ -1,0 +1,243 @@
+"""The `manager` role: one process that knows a fleet's models, keys and workers.
+
+Several may share one database; each answers every call. It serves until it is asked to end, then
+drains as every role does. Workers and running sessions go on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from inferflow.access import Guesses, TokenRules
+from inferflow.api.http import METRICS, HttpServer, Reply, start_http
+from inferflow.api.manager.calling import Calls
+from inferflow.api.manager.discovery import DiscoveryService
+from inferflow.api.manager.door import Door
+from inferflow.api.manager.fleet import FleetService
+from inferflow.api.manager.registry import RegistryService
+from inferflow.api.manager.rules import SERVICES
+from inferflow.app.fleet_metrics import watch_services
+from inferflow.app.manager_settings import ManagerSettings
+from inferflow.app.places import data_dir
+from inferflow.app.serving import end_politely, stop_signals
+from inferflow.app.settings import Settings
+from inferflow.errors import InferflowError
+from inferflow.rpc.admission import Admission
+from inferflow.rpc.options import MIB, ServerOptions
+from inferflow.rpc.server import RpcServer, start_server
+from inferflow.serving.manager.duties import Duty
+from inferflow.serving.manager.fleet import Patience
+from inferflow.serving.manager.orders import UploadLimits
+from inferflow.serving.manager.secret import load_secret, parse_secret
+from inferflow.serving.manager.services import ManagerRules, Services, open_services
+from inferflow.telemetry.manager_tally import ManagerTally
+
+log = logging.getLogger(__name__)
+
+_BACKSTOP = 4
+"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
+_TIDY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where a manager keeps what it must not forget."""
+
+    database: str | Path
+    files: str | Path
+    secret: bytes
+
+
+def find_stores(root: Path, settings: Settings) -> Stores:
+    """What the settings name, else places in the project's state."""
+    own, chosen = data_dir(root, settings) / "manager", settings.manager
+    given = chosen.secret.get_secret_value()
+    if given:
+        secret = parse_secret(given, "INFERFLOW_MANAGER_SECRET")
+    else:
+        file = Path(chosen.secret_file) if chosen.secret_file else own / "secret"
+        secret = load_secret(file, secrets.token_bytes)
+    return Stores(chosen.database or own / "registry.db", chosen.files or own / "files", secret)
+
+
+def rules_of(settings: ManagerSettings) -> ManagerRules:
+    key_mb = settings.max_key_mb
+    return ManagerRules(
+        tokens=TokenRules(ttl_s=settings.token_ttl),
+        uploads=UploadLimits(
+            upload_bytes=int(settings.max_upload_mb * MIB),
+            files=settings.max_upload_files,
+            key_bytes=None if key_mb is None else int(key_mb * MIB),
+        ),
+        patience=Patience(
+            settings.heartbeat / 1000,
+            settings.suspect_after / 1000,
+            settings.offline_after / 1000,
+            settings.forget_after / 1000,
+        ),
+    )
+
+
+class Manager:
+    """A running manager. Made by `start_manager`."""
+
+    def __init__(self, services: Services, settings: ManagerSettings) -> None:
+        self.services = services
+        self.settings = settings
+        self.tally = ManagerTally()
+        self.duty = Duty(services.storage, time.time, secrets.token_hex(8))
+        self.grpc: RpcServer
+        self.http: HttpServer
+        self._draining = False
+        self._upkeep: asyncio.Task[None] | None = None
+        self._tidied_s = time.monotonic()
+        self._is_failing = False
+
+    def not_ready(self) -> str:
+        """Why nobody should call; empty when all is well."""
+        return "draining" if self._draining else ""
+
+    def keep_up(self) -> None:
+        """Begin what has to be done once per heartbeat."""
+        self._upkeep = asyncio.ensure_future(self._keep_up())
+
+    async def drain(self, hurry: asyncio.Event | None = None) -> None:
+        """End politely; at once when `hurry` is set meanwhile."""
+        self._draining = True
+        await end_politely(
+            self.grpc,
+            hurry or asyncio.Event(),
+            pause_s=self.settings.drain_pause / 1000,
+            grace_s=self.settings.drain_grace / 1000,
+        )
+        await self.close()
+
+    async def close(self) -> None:
+        """Give everything back, whoever is still inside."""
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+            await asyncio.gather(self._upkeep, return_exceptions=True)
+        await self.grpc.stop()
+        await self.http.close()
+        try:
+            await self.duty.give_up()
+        except InferflowError as failed:
+            log.warning("duty_not_given_up", extra={"error": str(failed)})
+        await self.services.close()
+
+    async def _keep_up(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.heartbeat / 1000)
+            try:
+                await self._tick()
+                self._is_failing = False
+            except Exception as failed:  # the boundary of a period: the next one may be better
+                self.tally.tick_failed()
+                self._tell(failed)
+
+    async def _tick(self) -> None:
+        await self.services.tick()
+        if await self.duty.look() and time.monotonic() - self._tidied_s >= _TIDY_S:
+            self._tidied_s = time.monotonic()
+            await self.services.tidy()
+
+    def _tell(self, failed: Exception) -> None:
+        """Once, not every second for as long as a database is away."""
+        if not isinstance(failed, InferflowError):
+            log.error("tick_broke", exc_info=failed)
+        elif not self._is_failing:
+            log.warning("tick_failed", extra={"error": str(failed)})
+        self._is_failing = True
+
+
+async def start_manager(services: Services, settings: ManagerSettings) -> Manager:
+    """Listen on the ports the settings name, ready for calls. Raises InvalidInput when a port is
+    taken; the services are the caller's to close then."""
+    manager = Manager(services, settings)
+    watch_services(
+        manager.tally, services, lambda: manager.duty.is_mine, lambda: int(time.time() * 1000)
+    )
+    door = Door(services.keys, Guesses(time.monotonic), is_open=settings.auth == "off")
+    calls = Calls(door, Admission(settings.max_in_flight), manager.tally)
+    manager.grpc = await start_server(
+        [
+            DiscoveryService(services, time.monotonic).handlers(calls),
+            FleetService(services, manager.tally).handlers(calls),
+            RegistryService(services).handlers(calls),
+        ],
+        services=SERVICES,
+        host=settings.bind,
+        port=settings.port,
+        options=ServerOptions(),
+        max_calls=_BACKSTOP * settings.max_in_flight,
+        reflect=settings.reflection,
+    )
+    try:
+        manager.http = await start_http(
+            _routes(manager), host=settings.bind, port=settings.http_port
+        )
+    except BaseException:
+        await manager.grpc.stop()
+        raise
+    manager.keep_up()
+    await manager.grpc.say_serving(True)
+    return manager
+
+
+async def manage(
+    root: Path, settings: Settings, *, started: Callable[[Manager, str], None]
+) -> None:
+    """Manage until asked to end, then end politely. `started` is told where it listens, and the
+    first API key when one was made just now."""
+    stores = find_stores(root, settings)
+    with stop_signals() as (end, hurry):
+        services = await open_services(
+            stores.database, stores.files, stores.secret, time.time, rules_of(settings.manager)
+        )
+        try:
+            key = await first_key(services, settings.manager)
+            manager = await start_manager(services, settings.manager)
+        except BaseException:
+            await services.close()
+            raise
+        try:
+            started(manager, key)
+            await end.wait()
+        except BaseException:
+            await manager.close()
+            raise
+        await manager.drain(hurry)
+
+
+async def first_key(services: Services, settings: ManagerSettings) -> str:
+    """The administrator's key of a new registry, to be shown this once; else empty."""
+    brought = settings.admin_key.get_secret_value()
+    if settings.auth == "off" and not brought:
+        return ""
+    created = await services.keys.create_first(brought)
+    return created.text if created is not None and not brought else ""
+
+
+def _routes(manager: Manager) -> dict[str, Callable[[], Reply]]:
+    def alive() -> Reply:
+        return Reply(b"true")
+
+    def ready() -> Reply:
+        why = manager.not_ready()
+        return Reply(why.encode(), 503) if why else Reply(b"true")
+
+    def metrics() -> Reply:
+        return Reply(manager.tally.render(), content_type=METRICS)
+
+    return {
+        "/health/self": alive,
+        "/health/live": alive,
+        "/health/ready": ready,
+        "/metrics": metrics,
+    }

@@ -1,0 +1,171 @@
+"""The `numerix` role: one process that answers Compute calls with expressions it keeps up to date.
+
+It serves until it is asked to end, then drains as every role does: not ready, a pause, the calls
+under way finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from inferflow.api.http import HttpServer, start_http
+from inferflow.api.numerix.service import SERVICE, ComputeService
+from inferflow.app.compute_settings import ComputeSettings
+from inferflow.app.expression_files import ExpressionSource, expression_files
+from inferflow.app.health_routes import health_routes
+from inferflow.app.live_expressions import Change, LiveExpressions, log_change
+from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
+from inferflow.app.settings import Settings
+from inferflow.app.watching import Watcher
+from inferflow.errors import ConfigStoreFailed
+from inferflow.rpc.admission import Admission
+from inferflow.rpc.options import MIB, ServerOptions
+from inferflow.rpc.server import RpcServer, start_server
+from inferflow.telemetry import compute_table
+from inferflow.telemetry.compute_statsd import ComputeStatsd
+from inferflow.telemetry.compute_tally import ComputeTally
+from inferflow.telemetry.settings import TelemetrySettings
+from inferflow.telemetry.statsd import Flusher, open_client
+
+log = logging.getLogger(__name__)
+
+_BACKSTOP = 4
+"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
+
+
+class Numerix:
+    """A running compute service. Made by `start_numerix`."""
+
+    def __init__(self, expressions: LiveExpressions, settings: ComputeSettings) -> None:
+        self.expressions = expressions
+        self.settings = settings
+        self.grpc: RpcServer
+        self.http: HttpServer
+        self._draining = False
+
+    def not_ready(self) -> str:
+        """Why no request should be sent here; empty when all is well."""
+        if self._draining:
+            return "draining"
+        return "" if self.expressions.ids else "there are no expressions"
+
+    async def tell_health(self) -> None:
+        """Let health checks know; to be called whenever expressions came or went."""
+        await self.grpc.say_serving(not self.not_ready())
+
+    async def drain(self, hurry: asyncio.Event | None = None) -> None:
+        """End politely; at once when `hurry` is set meanwhile."""
+        self._draining = True
+        await end_politely(
+            self.grpc,
+            hurry or asyncio.Event(),
+            pause_s=self.settings.drain_pause / 1000,
+            grace_s=self.settings.drain_grace / 1000,
+        )
+        await self.close()
+
+    async def close(self) -> None:
+        """Give everything back, whoever is still inside."""
+        await self.grpc.stop()
+        await self.http.close()
+
+
+async def start_numerix(
+    expressions: LiveExpressions, settings: ComputeSettings, tally: ComputeTally
+) -> Numerix:
+    """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
+    taken."""
+    check_bind(settings)
+    numerix = Numerix(expressions, settings)
+    service = ComputeService(
+        expressions.find, admission=Admission(settings.max_in_flight), observer=tally
+    )
+    tally.watch(compute_table.EXPRESSIONS, lambda: len(expressions.ids))
+    tally.watch(compute_table.PROBLEMS, lambda: len(expressions.problems))
+    numerix.grpc = await start_server(
+        service.handlers(),
+        services=(SERVICE,),
+        host=settings.bind,
+        port=settings.port,
+        options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
+        max_calls=_BACKSTOP * settings.max_in_flight,
+        reflect=settings.reflection,
+    )
+    try:
+        routes = health_routes(numerix.not_ready, tally.render)
+        numerix.http = await start_http(routes, host=settings.bind, port=settings.http_port)
+    except BaseException:
+        await numerix.grpc.stop()
+        raise
+    await numerix.tell_health()
+    return numerix
+
+
+async def compute(root: Path, settings: Settings, *, started: Callable[[Numerix], None]) -> None:
+    """Serve until asked to end, then end politely. `started` is told where it listens."""
+    with closing(open_source(root, settings)) as source:
+        await _compute(root, settings, source, started)
+
+
+def open_source(root: Path, settings: Settings) -> ExpressionSource:
+    """The files the settings name, else etcd where there is one, else the project's file. Raises
+    InvalidInput when there is none."""
+    chosen = settings.compute.expressions
+    if settings.etcd.endpoints and not chosen:
+        from inferflow.app.etcd_expressions import open_etcd_expressions
+
+        return open_etcd_expressions(settings.etcd, settings.telemetry.app_name)
+    return expression_files(root, chosen)
+
+
+async def _compute(
+    root: Path, settings: Settings, source: ExpressionSource, started: Callable[[Numerix], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+    numerix: Numerix | None = None
+
+    def tell(change: Change) -> None:
+        log_change(change)
+        if numerix is not None:
+            asyncio.run_coroutine_threadsafe(numerix.tell_health(), loop)
+
+    expressions = LiveExpressions(source, tell=tell)
+    try:
+        expressions.look()
+    except ConfigStoreFailed as away:  # not ready until it answers
+        log.warning("expressions are not there yet: %s", away)
+    with stop_signals() as (end, hurry), _counted(settings.telemetry.chosen()) as tally:
+        numerix = await start_numerix(expressions, settings.compute, tally)
+        watcher = Watcher(root, expressions.look)
+        try:
+            keep_what_is_loaded()
+            started(numerix)
+            await end.wait()
+            await numerix.drain(hurry)
+        finally:
+            await asyncio.to_thread(watcher.close)
+            await numerix.close()
+
+
+@contextmanager
+def _counted(settings: TelemetrySettings) -> Iterator[ComputeTally]:
+    """Metrics to be shown, and sent as well where the settings say so."""
+    if not settings.telegraf_host:
+        yield ComputeTally()
+        return
+    client = open_client(
+        settings.telegraf_host,
+        settings.telegraf_port,
+        service=settings.app_name,
+        env=settings.app_env,
+    )
+    statsd = ComputeStatsd(client, sampling_rate=settings.metric_sampling_rate)
+    flusher = Flusher(statsd)
+    try:
+        yield ComputeTally(statsd)
+    finally:
+        flusher.close()

@@ -1,0 +1,91 @@
+"""`inferflow manager`: the registry, keys and workers of a fleet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inferflow.cli.output import say
+from inferflow.cli.projects import HERE
+from inferflow.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from inferflow.app.manager import Manager
+
+Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder with inferflow.toml, if there is one.")
+]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
+]
+HttpPort = Annotated[
+    int | None,
+    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
+]
+Bind = Annotated[
+    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
+]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option("--database", metavar="URL", help="A file for SQLite, or postgresql://…"),
+]
+Files = Annotated[
+    str | None,
+    typer.Option("--files", metavar="URL", help="Where model files are kept: a folder or a URL."),
+]
+
+
+def manager(
+    directory: Directory = HERE,
+    port: Port = None,
+    http_port: HttpPort = None,
+    bind: Bind = None,
+    database: DatabaseUrl = None,
+    files: Files = None,
+) -> None:
+    """Keep the models, API keys and workers of a fleet, and send callers to workers, until asked
+    to end.
+
+    On a new registry it makes an administrator's key and prints it, once.
+    """
+    try:
+        from inferflow.app import manager as role
+        from inferflow.app.serving import run
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("manager", for_what="`inferflow manager`") from missing
+    from inferflow.app.settings import read_settings
+    from inferflow.telemetry import open_logs
+
+    settings = read_settings(directory)
+    chosen = {
+        "port": port,
+        "http_port": http_port,
+        "bind": bind,
+        "database": database,
+        "files": files,
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    table = settings.manager.model_copy(update=given)
+    settings = settings.model_copy(update={"manager": table})
+    logs = open_logs(settings.telemetry.chosen())
+    try:
+        run(role.manage(directory, settings, started=_announce))
+    finally:
+        logs.close()
+
+
+def _announce(manager: Manager, first_key: str) -> None:
+    bind = manager.settings.bind
+    host = f"[{bind}]" if ":" in bind else bind
+    say(
+        f"gRPC  {host}:{manager.grpc.port}",
+        f"HTTP  http://{host}:{manager.http.port}/health/ready and /metrics",
+    )
+    if first_key:
+        say(f"key   {first_key} (administrator; shown this once)")
+    models = len(manager.services.live.snapshot.models)
+    workers = len(manager.services.roster.fleet.workers)
+    say(f"ready, {models} model(s), {workers} worker(s)")

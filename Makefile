@@ -6,11 +6,13 @@ BIN    := $(VENV)/bin
 # uv is used when it is on the PATH because it is faster; plain pip does the same.
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "VIRTUAL_ENV=$(VENV) uv pip install -q" || echo "$(BIN)/python -m pip install -q --disable-pip-version-check")
 
-.PHONY: help setup services demo test check format bench bench-serving fuzz proto lock clean
+.PHONY: help setup services demo test robustness check format bench bench-serving fuzz proto lock clean
 
 help:
 	@echo "make demo     score the demo shop and print the ranking"
 	@echo "make test     set everything up and run every test"
+	@echo "make robustness  hurt the servers a fleet depends on, and see that it recovers"
+	@echo "make services install the servers that tests use (Debian, as root)"
 	@echo "make check    lint, types and import contracts"
 	@echo "make bench    measure the engine beside the bare model; make bench-serving: a server under load"
 	@echo "make fuzz     look for requests that break a server, for SECONDS=300 (Linux)"
@@ -34,14 +36,28 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
 
 setup: $(VENV)/.dev
 
+# Tests start the servers they need themselves, and are skipped where one is not installed.
 services:
-	@echo "tests start the servers they need themselves; those of PostgreSQL are skipped where it is not installed"
+	@missing=""; \
+	command -v etcd >/dev/null || missing="$$missing etcd-server"; \
+	command -v etcdctl >/dev/null || missing="$$missing etcd-client"; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
+	if [ -z "$$missing" ]; then echo "every server that tests use is installed"; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing \
+			|| echo "could not be installed:$$missing; their tests are skipped"; \
+	else echo "not installed:$$missing; their tests are skipped"; fi
 
 demo: $(VENV)/.base
 	@$(BIN)/inferflow demo --once
 
 test: $(VENV)/.dev
+	-@$(MAKE) --no-print-directory services
 	$(BIN)/python -m pytest -n auto
+
+robustness: $(VENV)/.dev
+	$(BIN)/python -m pytest -m robustness tests/robustness
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

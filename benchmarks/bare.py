@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from one_thread import one_thread_session
+
 import inferflow
 from inferflow.components.model import tensor_of
 from inferflow.engine.request import ScoreRequest
@@ -12,13 +14,7 @@ from inferflow.plan.plan import ModelStep
 
 
 def bare_session(project: Path) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    model = project / "models" / "ranker" / "1" / "model.onnx"
-    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return one_thread_session(project / "models" / "ranker" / "1" / "model.onnx")
 
 
 def tensor_for(flow: inferflow.Flow, request: ScoreRequest) -> Any:

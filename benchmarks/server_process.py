@@ -6,13 +6,35 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
 
 _INFERFLOW = "import sys; from inferflow.cli import main; sys.argv[0] = 'inferflow'; main()"
+
+_QUIET = {
+    "INFERFLOW_DRAIN_PAUSE": "0ms",
+    "INFERFLOW_WORKER_DRAIN_PAUSE": "0ms",
+    "ORT_DISABLE_TELEMETRY": "1",  # for every server alike
+}
+
+
+def two_cores() -> tuple[int | None, int | None]:
+    """One for a server and one for the load generator, where processes can be kept apart.
+
+    Left to the system, the two often meet on one core, and a run says more about that than about
+    the server.
+    """
+    free = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return (free[-1], free[0]) if len(free) > 1 else (None, None)
+
+
+def stay_on(core: int | None) -> None:
+    if core is not None:
+        os.sched_setaffinity(0, {core})
 
 
 class Server:
@@ -28,14 +50,22 @@ class Server:
 
 
 @contextmanager
-def started(command: Sequence[str]) -> Iterator[Server]:
-    """A server that says `gRPC  host:port` on its stdout."""
+def started(
+    command: Sequence[str],
+    *,
+    python: str = sys.executable,
+    environment: Mapping[str, str] | None = None,
+    core: int | None = None,
+) -> Iterator[Server]:
+    """A server that says `gRPC  host:port` on its stdout; on that core alone, if one is named."""
     process = subprocess.Popen(
-        [sys.executable, *command],
+        [python, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={**os.environ, "INFERFLOW_DRAIN_PAUSE": "0ms"},
+        env={**os.environ, **_QUIET, **(environment or {})},
+        # Ahead of the program: threads it starts are to be on that core as well.
+        preexec_fn=None if core is None else partial(stay_on, core),  # noqa: PLW1509
     )
     try:
         assert process.stdout is not None
@@ -54,6 +84,12 @@ def started(command: Sequence[str]) -> Iterator[Server]:
 def inferflow_serve(project: Path, *options: str) -> list[str]:
     command = ["-c", _INFERFLOW, "serve", str(project), "--port", "0", "--http-port", "0"]
     return [*command, *options]
+
+
+def inferflow_worker(models: Path, *, prefetch: Sequence[str]) -> list[str]:
+    command = ["-c", _INFERFLOW, "worker", "--models", str(models), "--port", "0"]
+    loaded = [word for name in prefetch for word in ("--prefetch", name)]
+    return [*command, "--http-port", "0", *loaded]
 
 
 def no_op(sizes: Sequence[int]) -> list[str]:

@@ -16,7 +16,7 @@ import json
 import statistics
 import tempfile
 import time
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,12 +26,13 @@ import numpy as np
 from bare import bare_session, tensor_for
 from noop import method as noop_method
 from reloads import reload_under_load
-from server_process import Server, inferflow_serve, no_op, started
+from server_process import inferflow_serve, no_op, started
+from slices import Slice, load_slice, middle
 from workload import load_data, request, write_project
 
 import inferflow
 from inferflow.api.predict import POINT_WISE
-from inferflow.client.load import Call, Load, call_for, run_load
+from inferflow.client.load import Call, call_for
 from inferflow.engine.request import request_from
 
 SIZES = (1, 10, 100, 500)
@@ -53,17 +54,6 @@ class Workload:
         """The same bytes, sent where nothing is done with them."""
         path = noop_method(self.answer_bytes)
         return tuple(replace(call, method=path) for call in self.calls)
-
-
-@dataclass(frozen=True)
-class Slice:
-    """One turn: a short load run, or runs of the bare model."""
-
-    calls_per_s: float
-    cpu_us: float
-    p50_us: float
-    p99_us: float
-    failures: int
 
 
 @dataclass(frozen=True)
@@ -93,22 +83,6 @@ def workload(flow: inferflow.Flow, rows: int) -> Workload:
         tuple(call_for(each) for each in requests),
         len(POINT_WISE.answer(flow.answer(requests[0]))),
         [tensor_for(flow, each) for each in requests],
-    )
-
-
-def load_slice(
-    generator: Executor, server: Server, calls: tuple[Call, ...], seconds: float
-) -> Slice:
-    load = Load(server.target, calls, seconds, warmup_s=0.0)
-    before = server.cpu_s()
-    report = generator.submit(run_load, load).result()
-    spent = server.cpu_s() - before
-    return Slice(
-        report.per_second,
-        spent / (report.answered + report.failed) * 1e6,
-        report.latency_ms["p50"] * 1e3,
-        report.latency_ms["p99"] * 1e3,
-        report.failed,
     )
 
 
@@ -151,18 +125,18 @@ def _result(
     idle: list[Slice],
     bare: list[float],
 ) -> Result:
-    middle = statistics.median
+    turns = middle(served)
     return Result(
         name,
         processes,
         rows,
-        calls_per_s=middle(each.calls_per_s for each in served),
-        p50_us=middle(each.p50_us for each in served),
-        p99_us=middle(each.p99_us for each in served),
-        cpu_us=middle(each.cpu_us for each in served),
-        noop_us=middle(each.cpu_us for each in idle),
-        model_us=middle(bare),
-        failures=sum(each.failures for each in served),
+        calls_per_s=turns.calls_per_s,
+        p50_us=turns.p50_us,
+        p99_us=turns.p99_us,
+        cpu_us=turns.cpu_us,
+        noop_us=middle(idle).cpu_us,
+        model_us=statistics.median(bare),
+        failures=turns.failures,
     )
 
 

@@ -6,6 +6,7 @@
     ranking = flow.score("ranker", user="7", product=["1", "2", "3"])
 
 The same calls over the network: `inferflow.connect("localhost:50051")`, `aconnect` for asyncio.
+Models of a fleet, one by one: `inferflow.connect_fleet("manager:50060")`.
 Importing this package is cheap; each name loads what it needs when it is first used.
 """
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from inferflow.app.flow import Flow as Flow
     from inferflow.app.flow import open_flow as open
     from inferflow.client.connecting import aconnect as aconnect
+    from inferflow.client.connecting import aconnect_fleet as aconnect_fleet
     from inferflow.client.connecting import connect as connect
+    from inferflow.client.connecting import connect_fleet as connect_fleet
     from inferflow.errors import InferflowError as InferflowError
     from inferflow.scores import Scores as Scores
 
@@ -27,12 +30,24 @@ _LAZY = {
     "open": ("inferflow.app.flow", "open_flow"),
     "connect": ("inferflow.client.connecting", "connect"),
     "aconnect": ("inferflow.client.connecting", "aconnect"),
+    "connect_fleet": ("inferflow.client.connecting", "connect_fleet"),
+    "aconnect_fleet": ("inferflow.client.connecting", "aconnect_fleet"),
     "Flow": ("inferflow.app.flow", "Flow"),
     "Scores": ("inferflow.scores", "Scores"),
     "InferflowError": ("inferflow.errors", "InferflowError"),
 }
 
-__all__ = ["Flow", "InferflowError", "Scores", "__version__", "aconnect", "connect", "open"]
+__all__ = [
+    "Flow",
+    "InferflowError",
+    "Scores",
+    "__version__",
+    "aconnect",
+    "aconnect_fleet",
+    "connect",
+    "connect_fleet",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:

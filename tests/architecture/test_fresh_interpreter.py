@@ -16,6 +16,7 @@ PACKAGES = [
     "inferflow.access",
     "inferflow.app.flow",
     "inferflow.cli",
+    "inferflow.client.sdk.aio",
     "inferflow.components.assemble",
     "inferflow.compute",
     "inferflow.demo",
@@ -76,3 +77,13 @@ def test_the_public_names_load_what_they_need_when_they_are_used() -> None:
     loaded = loaded_by("import inferflow; inferflow.Scores")
     assert "numpy" in loaded
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_the_client_of_a_fleet_needs_nothing_of_the_engine() -> None:
+    program = (
+        "import sys, inferflow.client.sdk.sync\n"
+        "ours = {n for n in sys.modules if n.startswith('inferflow.')}\n"
+        "assert not {n for n in ours if n.split('.')[1] in ('components', 'compute', 'serving')}\n"
+        "assert 'inferflow.engine.executor' not in ours"
+    )
+    assert loaded_by(program).isdisjoint(HEAVY | {"pydantic", "yaml", "typer", "rich"})

@@ -25,6 +25,7 @@ HOMES = {
     "cryptography": {"access/sealing.py", "access/signing.py", "access/tokens.py"},
     "jwt": {"access/tokens.py"},
     "lmdb": {"featurestore/lmdb.py"},
+    "redis": {"featurestore/redis_clients.py"},
     "obstore": {"serving/manager/files.py"},
     "onnxruntime": {
         "serving/manager/intake/child.py",
@@ -132,7 +133,17 @@ def test_sql_stays_with_the_registrys_storage() -> None:
             assert path.startswith("serving/manager/storage/"), path
 
 
-ON_USE = ["cryptography", "jwt", "lmdb", "obstore", "onnx", "onnxruntime", "pandas", "pyarrow"]
+ON_USE = [
+    "cryptography",
+    "jwt",
+    "lmdb",
+    "obstore",
+    "onnx",
+    "onnxruntime",
+    "pandas",
+    "pyarrow",
+    "redis",
+]
 
 
 @pytest.mark.parametrize("vendor", ON_USE)

@@ -12,7 +12,17 @@ import pytest
 import inferflow
 from inferflow import errors
 
-PUBLIC = ["Flow", "InferflowError", "Scores", "__version__", "aconnect", "connect", "open"]
+PUBLIC = [
+    "Flow",
+    "InferflowError",
+    "Scores",
+    "__version__",
+    "aconnect",
+    "aconnect_fleet",
+    "connect",
+    "connect_fleet",
+    "open",
+]
 
 
 def test_the_names_at_the_top_are_these() -> None:

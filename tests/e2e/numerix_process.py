@@ -34,7 +34,7 @@ def start(folder: Path, *arguments: str, port: int = 0, **environment: str) -> P
     assert popen.stdout is not None
     lines = [popen.stdout.readline() for _ in range(3)]
     found = re.fullmatch(
-        r"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\nready, .*\n", "".join(lines)
+        r"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\n(not )?ready, .*\n", "".join(lines)
     )
     if found is None:
         popen.kill()

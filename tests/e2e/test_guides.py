@@ -1,7 +1,8 @@
 """Every command and snippet of the guides works, in the order it is written.
 
 Fences say what to do with them: `sh` is run, `sh fails` must fail, `python` is run, and a fence
-that names a file (`yaml expressions.yaml`) is written to that file.
+that names a file (`yaml expressions.yaml`) is written to that file. A guide that says
+`<!-- needs: etcd -->` is given one, and left out where there is none.
 """
 
 from __future__ import annotations
@@ -14,14 +15,23 @@ from pathlib import Path
 
 import pytest
 
+from ..servers.etcd import EtcdServer, fragile_etcd  # noqa: F401
+
 GUIDES = Path(__file__).parents[2] / "docs" / "guide"
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("guide", sorted(path.name for path in GUIDES.glob("*.md")))
-def test_a_guide_can_be_followed_as_it_is_written(guide: str, tmp_path: Path) -> None:
+def test_a_guide_can_be_followed_as_it_is_written(
+    guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     folder = tmp_path
-    for fence in FENCE.finditer((GUIDES / guide).read_text(encoding="utf-8")):
+    text = (GUIDES / guide).read_text(encoding="utf-8")
+    if "<!-- needs: etcd -->" in text:
+        server: EtcdServer = request.getfixturevalue("fragile_etcd")
+        monkeypatch.setenv("ETCD_ENDPOINTS", server.endpoint)
+        monkeypatch.setenv("ETCDCTL_ENDPOINTS", server.endpoint)
+    for fence in FENCE.finditer(text):
         language, _, argument = fence["info"].strip().partition(" ")
         if language == "sh":
             folder = _run_shell(fence["body"], folder, must_fail=argument == "fails")

@@ -173,6 +173,22 @@ def test_expressions_in_etcd_are_followed_and_outlive_it(
     assert process.end() == 0
 
 
+def test_it_waits_for_an_etcd_that_is_not_there_yet(
+    fragile_etcd: EtcdServer,  # noqa: F811
+    tmp_path: Path,
+    starting: Starting,
+) -> None:
+    client = fragile_etcd.client()
+    put(client, b"/config/scorer/expression-config/1", b'{"expression": "a b +"}')
+    client.close()
+    fragile_etcd.kill()
+    process = starting(tmp_path, ETCD_ENDPOINTS=fragile_etcd.endpoint, APP_NAME="scorer")
+    assert process.get("/health/ready") == (503, b"there are no expressions")
+    fragile_etcd.start()
+    eventually(lambda: process.get("/health/ready") == (200, b"true"))
+    assert scores(computed(process, "1", ["3", "2"])) == ["5.0"]
+
+
 # --- projects that use it -------------------------------------------------------------------
 
 
@@ -211,6 +227,8 @@ def test_a_service_computes_bit_for_bit_what_this_process_would(
         with inferflow.open(shop) as far:
             for name in REQUESTS:
                 assert_same(near.answer(request(shop, name)), far.answer(request(shop, name)))
+            told = str(far.explain("ranker", request(shop, "ranker")))
+            assert address(process) in told, told
     shown = process.get("/metrics")[1].decode()
     for compute_id in ("shop_blend", "shop_diverse", "shop_page_revenue"):
         assert f'{{caller="inferflow",compute_id="{compute_id}",outcome="ok"}}' in shown

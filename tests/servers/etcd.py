@@ -6,7 +6,10 @@ import itertools
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -25,7 +28,7 @@ class EtcdServer:
         self._arguments = arguments
         self._folder = ServerFolder("etcd")
         self._scheme = scheme
-        self._port, self._peer_port = free_port(), free_port()
+        self.port, self._peer_port = free_port(), free_port()
         self._process: ServerProcess | None = None
         self._prefixes = itertools.count(1)
         try:
@@ -36,7 +39,7 @@ class EtcdServer:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self._port}"
+        return f"127.0.0.1:{self.port}"
 
     @property
     def endpoint(self) -> str:
@@ -61,11 +64,11 @@ class EtcdServer:
 
     def pause(self) -> None:
         assert self._process is not None
-        self._process.signal(signal.SIGSTOP)
+        self._process.pause()
 
     def resume(self) -> None:
         assert self._process is not None
-        self._process.signal(signal.SIGCONT)
+        self._process.resume()
 
     def forget(self) -> None:
         """Delete all data of a server that is not running."""
@@ -84,6 +87,15 @@ class EtcdServer:
 
     def client(self, **options: object) -> EtcdClient:
         return EtcdClient(EtcdOptions((self.endpoint,), **options))  # type: ignore[arg-type]
+
+
+def until(holds: Callable[[], Any], *, within_s: float = 30.0) -> Any:
+    """Wait for something other threads bring about, and return it."""
+    give_up = time.monotonic() + within_s
+    while not (found := holds()):
+        assert time.monotonic() < give_up, "it did not come about"
+        threading.Event().wait(0.01)
+    return found
 
 
 def put(client: EtcdClient, key: bytes, value: bytes) -> None:

@@ -25,6 +25,7 @@ from inferflow.serving.runtime import EmbeddedModels
 
 InferRequest = message_class("inference.ModelInferRequest")
 InferResponse = message_class("inference.ModelInferResponse")
+StreamResponse = message_class("inference.ModelStreamInferResponse")
 MetadataRequest = message_class("inference.ModelMetadataRequest")
 MetadataResponse = message_class("inference.ModelMetadataResponse")
 
@@ -71,6 +72,8 @@ class OipServer:
     headers: list[dict[str, str]] = field(default_factory=list)
     infer: Infer | None = None
     """Answers in place of the models."""
+    stream: Callable[[Iterator[bytes], Any], Iterator[bytes]] | None = None
+    """Answers streams in place of `infer` and the models."""
     metadata_code: grpc.StatusCode | None = None
     """Refuses to tell what models take."""
     address: str = ""
@@ -86,6 +89,13 @@ class OipServer:
         if model is None:
             context.abort(grpc.StatusCode.NOT_FOUND, f"no model {request.model_name!r}")
         return answered(request, model)
+
+    def on_stream(self, bodies: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        if self.stream is not None:
+            yield from self.stream(bodies, context)
+        for body in bodies:
+            answer = InferResponse.FromString(self.on_infer(body, context))
+            yield StreamResponse(infer_response=answer).SerializeToString()
 
     def on_metadata(self, body: bytes, context: Any) -> bytes:
         request = MetadataRequest.FromString(body)
@@ -152,6 +162,7 @@ def serving(server: OipServer | None = None, *, port: int = 0) -> Iterator[OipSe
     server = server or OipServer()
     handlers = {
         "ModelInfer": grpc.unary_unary_rpc_method_handler(server.on_infer),
+        "ModelStreamInfer": grpc.stream_stream_rpc_method_handler(server.on_stream),
         "ModelMetadata": grpc.unary_unary_rpc_method_handler(server.on_metadata),
     }
     listening = grpc.server(ThreadPoolExecutor(8), options=(("grpc.so_reuseport", 0),))

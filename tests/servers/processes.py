@@ -89,9 +89,6 @@ class ServerProcess:
         assert self._child.stdout is not None
         self._child.stdout.close()
 
-    def signal(self, which: signal.Signals) -> None:
-        self._child.send_signal(which)
-
     def pause(self) -> None:
         """Let it hang: it is there, and does nothing."""
         self._child.send_signal(signal.SIGSTOP)

@@ -20,6 +20,9 @@ _ROWS = frozenset(
         "numerix.Score",
         "retrieve.Keys",
         "retrieve.Row",
+        # Not rows, but the same in every answer to a query, and looked at once.
+        "retrieve.FeatureSchema",
+        "retrieve.Presence",
     }
 )
 

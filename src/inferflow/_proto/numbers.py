@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,38 +43,42 @@ class NumberRows:
 
 
 def number_rows(
-    at: bytes, ids: Iterable[bytes], values: Array, blank: Array | None = None
+    at: bytes, ids: Sequence[bytes], values: Array, blank: Array | None = None
 ) -> bytes:
     """Rows as fields with the tag `at`. `values` are [rows, columns]; a row that is blank has
     values of no bytes."""
-    rows, columns = values.shape
     cells = _cells(values)
-    step = len(cells) // rows if rows else 0
-    texts = [cells[row * step : (row + 1) * step] for row in range(rows)]
+    id_sizes = set(map(len, ids))
+    if blank is None and len(id_sizes) == 1:
+        return _rows_alike(_head(at, id_sizes.pop(), cells.shape[1]), ids, cells)
+    texts = [row.tobytes() for row in cells]
     if blank is not None:
         for row in np.flatnonzero(blank).tolist():
-            texts[row] = _EMPTY * columns
-    heads: dict[tuple[int, int], bytes] = {}
-    parts: list[bytes] = []
-    for each, text in zip(ids, texts, strict=True):
-        sizes = len(each), len(text)
-        head = heads.get(sizes)
-        if head is None:
-            head = heads[sizes] = _head(at, *sizes)
-        parts += (head, each, text)
-    return b"".join(parts)
+            texts[row] = _EMPTY * values.shape[1]
+    return b"".join(
+        part
+        for each, text in zip(ids, texts, strict=True)
+        for part in (_head(at, len(each), len(text)), each, text)
+    )
 
 
-def _cells(values: Array) -> bytes:
-    """Every number as a field, row by row."""
+def _rows_alike(head: bytes, ids: Sequence[bytes], cells: Array) -> bytes:
+    id_table = np.frombuffer(b"".join(ids), np.uint8).reshape(len(ids), -1)
+    heads = np.broadcast_to(np.frombuffer(head, np.uint8), (len(ids), len(head)))
+    return np.concatenate([heads, id_table, cells], axis=1).tobytes()
+
+
+def _cells(values: Array) -> Array:
+    """Every number as a field: a table of bytes, a row each."""
     size = values.dtype.itemsize
     form = np.dtype([("head", "u1", 2), ("value", values.dtype.newbyteorder("<"))])
     cells = np.empty(values.shape, form)
     cells["head"] = _VALUE[0], size
     cells["value"] = values
-    return cells.tobytes()
+    return np.frombuffer(cells.tobytes(), np.uint8).reshape(len(values), -1)
 
 
+@lru_cache(maxsize=256)
 def _head(at: bytes, id_size: int, cells_size: int) -> bytes:
     """What stands before the id of a row."""
     id_head = _VALUE + varint(id_size)
@@ -100,22 +105,27 @@ def read_number_rows(
     form has neither id nor numbers. Raises InvalidInput for a value of another size than the
     type's, unless it is empty and `blanks` may be.
     """
+    rows = list(rows)  # protobuf's own list makes a new object whenever one is asked for
     read = NumberRows([b""] * len(rows), np.zeros((len(rows), len(names)), dtype))
-    for places in _by_length(rows):
-        alike = _alike([rows[place] for place in places])
+    for places, group in _by_length(rows):
+        alike = _alike(group)
         if alike is None:
-            for place in places:
-                _read_one(read, place, rows[place], names, blanks)
+            for place, row in zip(places, group, strict=True):
+                _read_one(read, place, row, names, blanks)
         else:
             _read_alike(read, places, *alike, names, blanks)
     return read
 
 
-def _by_length(rows: Sequence[bytes]) -> Iterable[list[int]]:
+def _by_length(rows: list[bytes]) -> Iterable[tuple[Sequence[int], list[bytes]]]:
+    """Rows of one length together, with their places."""
+    sizes = list(map(len, rows))
+    if len(set(sizes)) <= 1:
+        return [(range(len(rows)), rows)] if rows else []
     groups: dict[int, list[int]] = {}
-    for place, row in enumerate(rows):
-        groups.setdefault(len(row), []).append(place)
-    return groups.values()
+    for place, size in enumerate(sizes):
+        groups.setdefault(size, []).append(place)
+    return [(places, [rows[place] for place in places]) for places in groups.values()]
 
 
 def _alike(rows: Sequence[bytes]) -> tuple[Array, list[Span]] | None:
@@ -156,7 +166,7 @@ def _length(row: bytes, at: int) -> tuple[int, int]:
 
 def _read_alike(
     read: NumberRows,
-    places: list[int],
+    places: Sequence[int],
     table: Array,
     spans: list[Span],
     names: Sequence[str],
@@ -168,12 +178,13 @@ def _read_alike(
     for number, place in enumerate(places):
         read.ids[place] = ids[number * size : (number + 1) * size]
     dtype = read.values.dtype
+    at = slice(None) if isinstance(places, range) else places
     for column, (begin, end) in enumerate(spans[1 : len(names) + 1]):
         if _is_blank(end - begin, dtype, places[0], names[column], blanks):
-            _mark(read)[places, column] = True
+            _mark(read)[at, column] = True
         else:
-            cells = np.ascontiguousarray(table[:, begin:end])
-            read.values[places, column] = cells.view(dtype.newbyteorder("<"))[:, 0]
+            cells = table[:, begin:end].copy()
+            read.values[at, column] = cells.view(dtype.newbyteorder("<"))[:, 0]
 
 
 def _read_one(read: NumberRows, place: int, row: bytes, names: Sequence[str], blanks: bool) -> None:

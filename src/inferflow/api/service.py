@@ -204,7 +204,7 @@ class ScoringService:
             request.deadline_ms = _left_ms(deadline)
             answer = rpc.answer(await scorer.score(request))
             if scorer.is_local:
-                self._turns.worked(time.perf_counter() - began)
+                await self._turns.worked(time.perf_counter() - began)
             return answer
         if scorer.is_local:
             self._heavy.check(left_s)
@@ -275,6 +275,7 @@ class ScoringService:
         call.plan = scorer.plan
         if scorer is not found.arms[0]:
             request = rpc.request(message, self._side(scorer), caller)
+        request.config_id = config_id  # the log tells what was asked for and what answered
         if self._observer is not None:
             self._observer.arm_chosen(config_id, call.arm)
         return scorer, request

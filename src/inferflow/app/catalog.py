@@ -15,6 +15,7 @@ from inferflow.plan.catalog import (
     ExpressionInfo,
     ModelSignature,
     RemotePolicy,
+    UnknownEntity,
     UnknownExpression,
     UnknownSignature,
 )
@@ -44,12 +45,15 @@ class ProjectCatalog:
         self._models = models
         self._expressions = expressions
         self._endpoints = settings.endpoints
+        self._feature_service = settings.onfs.address
         self._compute_service = settings.numerix.address
         self.remote = RemotePolicy(settings.endpoint_allow, settings.predator.port)
         self.asked: set[Endpoint] = set()
         """Models on other hosts that somebody asked about."""
 
-    def entity(self, label: str) -> EntityInfo | None:
+    def entity(self, label: str) -> EntityInfo | UnknownEntity | None:
+        if self._feature_service and not self._schema.entities:
+            return UnknownEntity(self._feature_service)
         return self._schema.entities.get(label)
 
     def entity_labels(self) -> Collection[str]:

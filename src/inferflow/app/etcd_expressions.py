@@ -6,22 +6,28 @@ it has answered for the first time, nothing can be told.
 
 from __future__ import annotations
 
+from inferflow.app.config_stores import open_etcd
 from inferflow.app.expression_files import Written
-from inferflow.app.platform_settings import EtcdSettings
+from inferflow.app.settings import Settings
 from inferflow.errors import ConfigStoreFailed, InvalidInput
 from inferflow.plan.document import parse_document
-from inferflow.rpc.etcd import EtcdClient, EtcdOptions, Mirror, prefix_end
+from inferflow.rpc.etcd import EtcdClient, Mirror, prefix_end
+from inferflow.rpc.etcd.mirror import RELIST_S
 
 
 class EtcdExpressions:
-    """Follows etcd until closed."""
+    """Follows etcd until closed, and closes the client with it. Unless it is to `follow`, what is
+    there first is all it ever sees."""
 
-    def __init__(self, options: EtcdOptions, app: str) -> None:
-        self._prefix = f"/config/{app}/expression-config/".encode()
-        self.name = f"{self._prefix.decode()} in etcd at {options.addresses}"
-        self._client = EtcdClient(options)
-        self._mirror = Mirror(self._client, self._prefix, prefix_end(self._prefix))
-        self._mirror.wait(options.dial_timeout_s)
+    def __init__(
+        self, client: EtcdClient, app: str, *, follow: bool = True, relist_s: float = RELIST_S
+    ) -> None:
+        prefix = f"/config/{app}/expression-config/"
+        self.name = f"{prefix} in etcd at {client.options.addresses}"
+        self._client = client
+        start = prefix.encode()
+        self._mirror = Mirror(client, start, prefix_end(start), follow=follow, relist_s=relist_s)
+        self._mirror.wait(client.options.dial_timeout_s)
 
     def read(self) -> Written:
         seen = self._mirror.seen()
@@ -49,11 +55,10 @@ def _add(found: Written, key: bytes, value: bytes) -> None:
         found.unreadable[compute_id] = str(broken)
 
 
-def open_etcd_expressions(etcd: EtcdSettings, app: str) -> EtcdExpressions:
-    options = EtcdOptions(
-        etcd.endpoints,
-        username=etcd.username,
-        password=etcd.password.get_secret_value(),
-        dial_timeout_s=etcd.dial_timeout / 1000,
+def open_etcd_expressions(settings: Settings) -> EtcdExpressions:
+    return EtcdExpressions(
+        open_etcd(settings),
+        settings.telemetry.app_name,
+        follow=settings.etcd.watcher_enabled,
+        relist_s=settings.etcd.relist / 1000,
     )
-    return EtcdExpressions(options, app)

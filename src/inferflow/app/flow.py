@@ -16,7 +16,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from inferflow.app.explain import Explanation, explain_plan, explain_recording
+from inferflow.app.inference_log import open_inference_log
 from inferflow.app.project import Finding
+from inferflow.app.settings import read_settings
 from inferflow.app.settings_report import odd_variables
 from inferflow.app.wiring import Embedded, open_embedded
 from inferflow.client.background import SHARED
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from inferflow.app.reload import Reloader
     from inferflow.app.reload_status import ConfigStatus, Reload
     from inferflow.app.watching import Watcher
+    from inferflow.inferlog.log import InferenceLog
 
 
 def open_flow(
@@ -50,18 +53,36 @@ def open_flow(
     """
     for odd in odd_variables(os.environ):
         warnings.warn(str(odd).removeprefix("note: "), stacklevel=2)
+    root = Path(directory)
+    inference_log = open_inference_log(root, read_settings(root, settings))
+    try:
+        return _opened(root, settings, inference_log, watch=watch)
+    except BaseException:
+        if inference_log is not None:
+            inference_log.close()
+        raise
+
+
+def _opened(
+    root: Path,
+    settings: Mapping[str, Any] | None,
+    inference_log: InferenceLog | None,
+    *,
+    watch: bool,
+) -> Flow:
     if not watch:
-        return Flow(open_embedded(Path(directory), settings))
+        embedded = open_embedded(root, settings, observer=inference_log)
+        return Flow(embedded, inference_log=inference_log)
     from inferflow.app.watching import Watcher, open_reloading
 
-    embedded, reloader = open_reloading(Path(directory), settings)
+    embedded, reloader = open_reloading(root, settings, observer=inference_log)
     try:
         watcher = Watcher(embedded.project.root, reloader.check_now)
     except BaseException:
         reloader.close()
         embedded.close()
         raise
-    return Flow(embedded, reloader=reloader, watcher=watcher)
+    return Flow(embedded, reloader=reloader, watcher=watcher, inference_log=inference_log)
 
 
 class Flow(Asking[Scores]):
@@ -73,10 +94,12 @@ class Flow(Asking[Scores]):
         *,
         reloader: Reloader | None = None,
         watcher: Watcher | None = None,
+        inference_log: InferenceLog | None = None,
     ) -> None:
         self._embedded = embedded
         self._reloader = reloader
         self._watcher = watcher
+        self._inference_log = inference_log
         self._is_closed = False
         self._turn = threading.Lock()
         self._holds_loop = False
@@ -100,7 +123,9 @@ class Flow(Asking[Scores]):
 
     @property
     def features(self) -> FeatureStore:
-        """The project's feature store."""
+        """The project's feature store. Raises InvalidInput when its features are a service's."""
+        if address := self._embedded.settings.onfs.address:
+            raise InvalidInput(f"features are read from {address}; write them there")
         return self._embedded.store
 
     def validate(self) -> list[Finding]:
@@ -179,6 +204,8 @@ class Flow(Asking[Scores]):
         if self._reloader is not None:
             self._reloader.close()
         self._embedded.close()
+        if self._inference_log is not None:
+            self._inference_log.close(self._embedded.settings.logs.flush_timeout / 1000)
         with self._turn:
             if self._holds_loop:
                 self._holds_loop = False

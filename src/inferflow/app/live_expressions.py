@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from inferflow.app.expression_files import ExpressionSource, Written
 from inferflow.compute import Expression, ExpressionBook
-from inferflow.errors import InvalidInput, NotFound
+from inferflow.errors import InferflowError, InvalidInput, NotFound
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class LiveExpressions:
         self._tell = tell or log_change
         self._live: Mapping[str, Expression] = {}
         self._written: Written | None = None
+        self._why_not = ""
         self.problems: Mapping[str, str] = {}
         """What is wrong with what is written now, by compute id."""
 
@@ -56,6 +57,18 @@ class LiveExpressions:
             raise InvalidInput(f"expression {compute_id!r} cannot be used: {problem}")
         close = difflib.get_close_matches(compute_id, live, n=1)
         raise NotFound("expression", compute_id, nearest=close[0] if close else "")
+
+    def keep_looking(self) -> None:
+        """`look` for somebody who does it again and again: a source that cannot be read is logged
+        when that begins, not each time."""
+        try:
+            self.look()
+        except InferflowError as failed:
+            if str(failed) != self._why_not:
+                log.warning("expressions cannot be read, and stay as they are: %s", failed)
+            self._why_not = str(failed)
+        else:
+            self._why_not = ""
 
     def look(self) -> Change:
         """Take up what is good now. Raises what the source raises; then nothing changes."""

@@ -27,6 +27,7 @@ from inferflow.app.manager_settings import ManagerSettings
 from inferflow.app.places import data_dir
 from inferflow.app.serving import end_politely, stop_signals
 from inferflow.app.settings import Settings
+from inferflow.app.worker_settings import serving_options
 from inferflow.errors import InferflowError
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
@@ -81,6 +82,7 @@ def rules_of(settings: ManagerSettings) -> ManagerRules:
             settings.offline_after / 1000,
             settings.forget_after / 1000,
         ),
+        check_options=serving_options,
     )
 
 

@@ -73,3 +73,5 @@ class FleetSettings(EnvFirst):
     `inferflow worker` joins."""
     api_key: Secret = Field(Secret(""), validation_alias=named("api_key"))
     """The API key to show to them."""
+    enabled: bool = Field(False, validation_alias=named("enabled", "INFERFLOW_FLEET_ENABLED"))
+    """`inferflow up` runs a manager and a worker too, which serve the project's models."""

@@ -7,9 +7,8 @@ under way finish.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from inferflow.api.http import HttpServer, start_http
@@ -30,8 +29,6 @@ from inferflow.telemetry.compute_statsd import ComputeStatsd
 from inferflow.telemetry.compute_tally import ComputeTally
 from inferflow.telemetry.settings import TelemetrySettings
 from inferflow.telemetry.statsd import Flusher, open_client
-
-log = logging.getLogger(__name__)
 
 _BACKSTOP = 4
 """gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
@@ -118,7 +115,7 @@ def open_source(root: Path, settings: Settings) -> ExpressionSource:
     if settings.etcd.endpoints and not chosen:
         from inferflow.app.etcd_expressions import open_etcd_expressions
 
-        return open_etcd_expressions(settings.etcd, settings.telemetry.app_name)
+        return open_etcd_expressions(settings)
     return expression_files(root, chosen)
 
 
@@ -134,13 +131,11 @@ async def _compute(
             asyncio.run_coroutine_threadsafe(numerix.tell_health(), loop)
 
     expressions = LiveExpressions(source, tell=tell)
-    try:
+    with suppress(ConfigStoreFailed):  # not ready until it answers, and the watcher says why
         expressions.look()
-    except ConfigStoreFailed as away:  # not ready until it answers
-        log.warning("expressions are not there yet: %s", away)
     with stop_signals() as (end, hurry), _counted(settings.telemetry.chosen()) as tally:
         numerix = await start_numerix(expressions, settings.compute, tally)
-        watcher = Watcher(root, expressions.look)
+        watcher = Watcher(root, expressions.keep_looking)
         try:
             keep_what_is_loaded()
             started(numerix)

@@ -1,18 +1,15 @@
-"""What a fleet shares: `[etcd]` for configs, `[kafka]` for the inference log. And what only the
-original has a use for, so that a deployment's variables need not be weeded: `[compatibility]`.
+"""What a fleet shares: `[etcd]` for configs. And what only the original has a use for, so that a
+deployment's variables need not be weeded: `[compatibility]`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import Field
 
 from inferflow.app.env_first import EnvFirst, Unused, named
 from inferflow.app.setting_values import Listed, Milliseconds, Secret
-
-T = TypeVar("T")
-_NoKafka = Annotated[T, Unused("there is no inference log yet")]
 
 
 class EtcdSettings(EnvFirst):
@@ -41,23 +38,6 @@ class EtcdSettings(EnvFirst):
     """And its key."""
     relist: Milliseconds = Field(60_000, gt=0, validation_alias=named("relist", "ETCD_RELIST"))
     """How often everything is read again, in case a change was never told."""
-
-
-class KafkaSettings(EnvFirst):
-    bootstrap_servers: _NoKafka[Listed] = Field(
-        (),
-        validation_alias=named(
-            "bootstrap_servers", "KafkaBootstrapServers", "KAFKA_BOOTSTRAP_SERVERS"
-        ),
-    )
-    """Brokers to start from, as `host:port` with commas between."""
-    logging_topic: _NoKafka[str] = Field(
-        "",
-        validation_alias=named(
-            "logging_topic", "KafkaLoggingTopic", "KAFKA_LOGGING_TOPIC", "KAFKA_V2_LOG_TOPIC"
-        ),
-    )
-    """Where inference logs go."""
 
 
 class CompatibilitySettings(EnvFirst):

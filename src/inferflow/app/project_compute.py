@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 
 class ProjectCompute:
-    """Raises MissingExtra where a service is named without gRPC installed. Close it when done."""
+    """Close it when done."""
 
     def __init__(self, settings: Settings) -> None:
-        self._line: Line | None = None
-        if settings.numerix.address:
-            self._options = _options(settings.numerix, settings.telemetry.app_name)
-            from inferflow.client.compute import compute_line
-
-            self._line = compute_line(settings.numerix.address, self._options)
+        self._settings = settings
+        self._service: tuple[Line, ComputeOptions] | None = None
 
     def over(self, expressions: ExpressionBook) -> ComputeRunner:
-        """What computes these expressions."""
-        if self._line is None:
+        """What computes these expressions. Raises MissingExtra where a service is named and gRPC
+        is not installed."""
+        if not self._settings.numerix.address:
             return EmbeddedCompute(expressions)
+        if self._service is None:
+            self._service = _open(self._settings.numerix, self._settings.telemetry.app_name)
         from inferflow.client.compute import RemoteCompute
 
-        return RemoteCompute(self._line, expressions, self._options)
+        line, options = self._service
+        return RemoteCompute(line, expressions, options)
 
     def close(self) -> None:
-        if self._line is not None:
-            self._line.close()
+        if self._service is not None:
+            self._service[0].close()
 
 
-def _options(numerix: NumerixSettings, app_name: str) -> ComputeOptions:
+def _open(numerix: NumerixSettings, app_name: str) -> tuple[Line, ComputeOptions]:
     try:
-        from inferflow.client.compute import ComputeOptions
+        from inferflow.client.compute import ComputeOptions, compute_line
         from inferflow.client.oip.line import LineOptions
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="computing on another host") from missing
@@ -57,4 +57,5 @@ def _options(numerix: NumerixSettings, app_name: str) -> ComputeOptions:
     token = numerix.auth_token.get_secret_value()
     if token:
         headers.append(("numerix-auth-token", token))
-    return ComputeOptions(LineOptions(headers=tuple(headers)), numerix.batch_size)
+    options = ComputeOptions(LineOptions(headers=tuple(headers)), numerix.batch_size)
+    return compute_line(numerix.address, options), options

@@ -103,4 +103,5 @@ def open_remote_models(settings: Settings) -> RemoteModels:
     token = predator.caller_token.get_secret_value()
     if token:
         headers.append(("predator-auth-token", token))
-    return RemoteModels(RemoteOptions(LineOptions(headers=tuple(headers))))
+    key = settings.fleet.api_key.get_secret_value()
+    return RemoteModels(RemoteOptions(LineOptions(headers=tuple(headers)), fleet_key=key))

@@ -6,11 +6,11 @@ Deadlines hold here too: for steps that name none, wherever they run.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import Field
 
-from inferflow.app.env_first import EnvFirst, Unused, named
+from inferflow.app.env_first import EnvFirst, named
 from inferflow.app.setting_values import (
     Count,
     MaybeMilliseconds,
@@ -19,32 +19,28 @@ from inferflow.app.setting_values import (
     address,
 )
 
-T = TypeVar("T")
-_NoFeatureService = Annotated[T, Unused("features are read in this process only, so far")]
-
 
 class OnfsSettings(EnvFirst):
-    host: _NoFeatureService[str] = Field(
+    host: str = Field(
         "",
         validation_alias=named("host", "externalServiceOnFs_host", "EXTERNAL_SERVICE_ONFS_FS_HOST"),
     )
-    """The feature service, as `host` or `host:port`."""
-    port: _NoFeatureService[RemotePort] = Field(
-        8089, validation_alias=named("port", "EXTERNAL_SERVICE_ONFS_FS_PORT")
-    )
+    """The feature service that features are read from, as `host` or `host:port`; from the
+    project's own store when empty."""
+    port: RemotePort = Field(8089, validation_alias=named("port", "EXTERNAL_SERVICE_ONFS_FS_PORT"))
     """Its port, unless the host has one."""
-    plain_text: _NoFeatureService[bool] = Field(
+    plain_text: bool = Field(
         True, validation_alias=named("plain_text", "EXTERNAL_SERVICE_ONFS_FS_GRPC_PLAIN_TEXT")
     )
-    """Call it without TLS."""
-    caller_id: _NoFeatureService[str] = Field(
+    """Call it without TLS, as it must be so far: `false` is refused."""
+    caller_id: str = Field(
         "inferflow",
         validation_alias=named(
             "caller_id", "externalServiceOnFs_callerId", "EXTERNAL_SERVICE_ONFS_FS_CALLER_ID"
         ),
     )
     """Who calls, for its access check."""
-    caller_token: _NoFeatureService[Secret] = Field(
+    caller_token: Secret = Field(
         Secret(""),
         validation_alias=named(
             "caller_token",
@@ -68,6 +64,8 @@ class OnfsSettings(EnvFirst):
         ),
     )
     """Most keys per read of a feature step that names no batch size; 0 reads all at once."""
+    max_calls: Count = Field(128, validation_alias=named("max_calls", "INFERFLOW_ONFS_MAX_CALLS"))
+    """Calls to the feature service under way at once, per process; further ones wait their turn."""
 
     @property
     def address(self) -> str:

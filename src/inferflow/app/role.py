@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.app.etcd_reporting import reporting
+from inferflow.app.inference_log import (
+    OFF,
+    open_inference_log,
+    open_schemas,
+    schema_keeper,
+    sink_kind,
+)
 from inferflow.app.loading import Progress
 from inferflow.app.recordings.pages import LocalPages
 from inferflow.app.recordings.records import Records, open_keeper
@@ -18,6 +25,7 @@ from inferflow.app.settings import Settings, read_settings
 from inferflow.app.watching import Watcher, log_reload, open_reloading
 from inferflow.app.wiring import Embedded
 from inferflow.engine.observer import Observer
+from inferflow.inferlog.schemas import SchemaBook
 from inferflow.telemetry import Telemetry, open_logs, open_telemetry
 
 
@@ -31,6 +39,8 @@ class Role:
     """Told after every look that led to something."""
     records: Records
     """Requests worth a second look."""
+    schemas: SchemaBook
+    """What inference logs are made of."""
 
 
 _ONLY_CHECKING = {"model_idle_unload": 10_000.0}
@@ -52,7 +62,10 @@ def open_role(
     chosen = settings.telemetry.chosen()
     logs = open_logs(chosen)
     keeper = open_keeper(settings.serve)
-    telemetry = open_telemetry(chosen, [keeper])
+    inference_log = open_inference_log(root, settings) if answers else None
+    telemetry = open_telemetry(chosen, [keeper, *([inference_log] if inference_log else [])])
+    if inference_log is not None:
+        inference_log.counts.observer = telemetry.observer
     told: list[Callable[[Reload], None]] = [log_reload]
 
     def tell(reload: Reload) -> None:
@@ -68,17 +81,25 @@ def open_role(
         count = _Counted(embedded, telemetry.observer)
         count(Reload(changed=embedded.book.ids))
         told.append(count)
+        schemas = open_schemas(root, settings)
+        is_off = sink_kind(settings) == OFF
+        keep_schemas = schema_keeper(schemas, lambda: embedded.book, is_off=is_off)
+        keep_schemas(None)
+        told.append(keep_schemas)
         watcher = Watcher(root, reloader.check_now)
         try:
             pages = LocalPages(keeper, reloader.status, lambda: embedded.book)
             with reporting(reloader, settings, telemetry) as report:
                 told.append(report)
-                yield Role(settings, embedded, telemetry, reloader, told, Records(keeper, pages))
+                records = Records(keeper, pages)
+                yield Role(settings, embedded, telemetry, reloader, told, records, schemas)
         finally:
             watcher.close()
             reloader.close()
             embedded.close()
     finally:
+        if inference_log is not None:
+            inference_log.close(settings.logs.flush_timeout / 1000)
         telemetry.close()
         logs.close()
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inferflow.api.http import METRICS, HttpServer, Reply, TreeRoute, start_http
 from inferflow.api.insight import WhyNot, insight
+from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import SERVICE as OPERATE
 from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
 from inferflow.app.compute_settings import ComputeSettings
+from inferflow.app.feature_store_settings import FeatureStoreSettings
 from inferflow.app.recordings.records import Records
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
@@ -31,6 +33,9 @@ from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
 from inferflow.rpc.server import RpcServer, is_loopback, start_server
+
+if TYPE_CHECKING:
+    from inferflow.app.role import Role
 
 Metrics = Callable[[], bytes]
 Listeners = list[Callable[[Any], Any]]
@@ -114,7 +119,9 @@ async def end_politely(
     hurried.cancel()
 
 
-def check_bind(settings: ServeSettings | WorkerSettings | ComputeSettings) -> None:
+def check_bind(
+    settings: ServeSettings | WorkerSettings | ComputeSettings | FeatureStoreSettings,
+) -> None:
     """Raises InvalidInput when others could call who are not meant to."""
     if settings.auth != "off" and not is_loopback(settings.bind):
         raise InvalidInput(
@@ -129,13 +136,14 @@ async def start(
     observer: Observer | None = None,
     metrics: Metrics | None = None,
     records: Records | None = None,
+    trees: Mapping[str, TreeRoute] | None = None,
     shared: bool = False,
 ) -> Serving:
     """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
     taken.
 
-    `shared`: this is one of several processes on the gRPC port, and its HTTP is private: on
-    any port, and only for this machine.
+    `trees` are answered over HTTP beside its own. `shared`: this is one of several processes on
+    the gRPC port, and its HTTP is private: on any port, and only for this machine.
     """
     serving = Serving(embedded)
     settings = serving.settings
@@ -172,7 +180,7 @@ async def start(
     try:
         serving.http = await start_http(
             _routes(serving, metrics),
-            trees=_trees(records, why_not, is_private=shared),
+            trees={**_trees(records, why_not, is_private=shared), **(trees or {})},
             host=PRIVATE if shared else settings.bind,
             port=0 if shared else settings.http_port,
         )
@@ -212,13 +220,16 @@ async def serve(
     observer: Observer | None = None,
     metrics: Metrics | None = None,
     records: Records | None = None,
+    trees: Mapping[str, TreeRoute] | None = None,
     on_reload: Listeners | None = None,
 ) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens; health
     is told anew whenever one of the `on_reload` listeners would be."""
     loop = asyncio.get_running_loop()
     with stop_signals() as (end, hurry):
-        serving = await start(embedded, observer=observer, metrics=metrics, records=records)
+        serving = await start(
+            embedded, observer=observer, metrics=metrics, records=records, trees=trees
+        )
         keep_what_is_loaded()
         if on_reload is not None:
             on_reload.append(
@@ -227,6 +238,19 @@ async def serve(
         started(serving)
         await end.wait()
         await serving.drain(hurry)
+
+
+async def serve_role(role: Role, *, started: Callable[[Serving], None]) -> None:
+    """Serve a project that is open until asked to end."""
+    await serve(
+        role.embedded,
+        started=started,
+        observer=role.telemetry.observer,
+        metrics=role.telemetry.render,
+        records=role.records,
+        trees=log_schema_trees(role.schemas.find),
+        on_reload=role.on_reload,
+    )
 
 
 @contextmanager

@@ -15,8 +15,10 @@ from pydantic import Field, ValidationError
 
 from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.env_first import Converted, EnvFirst, Unused, named
+from inferflow.app.feature_store_settings import FeatureStoreSettings
+from inferflow.app.log_settings import KafkaSettings, LogSettings
 from inferflow.app.manager_settings import FleetSettings, ManagerSettings
-from inferflow.app.platform_settings import CompatibilitySettings, EtcdSettings, KafkaSettings
+from inferflow.app.platform_settings import CompatibilitySettings, EtcdSettings
 from inferflow.app.redis_settings import RedisSettings
 from inferflow.app.remote_settings import NumerixSettings, OnfsSettings, PredatorSettings
 from inferflow.app.serve_settings import ServeSettings
@@ -80,6 +82,8 @@ class Settings(EnvFirst):
     """Ports, limits, batching and models of a worker."""
     compute: ComputeSettings = Field(default_factory=ComputeSettings)
     """Ports, limits and expressions of a compute service."""
+    feature_store: FeatureStoreSettings = Field(default_factory=FeatureStoreSettings)
+    """Ports, limits and callers of a feature store that serves others."""
     manager: ManagerSettings = Field(default_factory=ManagerSettings)
     """Ports, stores and limits of a manager."""
     fleet: FleetSettings = Field(default_factory=FleetSettings)
@@ -96,9 +100,11 @@ class Settings(EnvFirst):
     """Compute steps, and the compute service."""
     etcd: EtcdSettings = Field(default_factory=EtcdSettings)
     """The config store of a fleet."""
+    logs: LogSettings = Field(default_factory=LogSettings)
+    """The inference log."""
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)
     """The inference log of a fleet."""
-    service: Annotated[ServiceConfig, Unused("there is no inference log yet")] = ServiceDoc()
+    service: ServiceConfig = ServiceDoc()
     """How inference log messages are written, for all configs."""
     compatibility: CompatibilitySettings = Field(default_factory=CompatibilitySettings)
     """What only the original has a use for."""

@@ -15,6 +15,7 @@ from inferflow.app.loading import Progress, load_features
 from inferflow.app.places import feature_dir
 from inferflow.app.project import NO_SCHEMA, Finding, Project, read_project
 from inferflow.app.project_compute import ProjectCompute
+from inferflow.app.project_features import ProjectFeatures
 from inferflow.app.project_models import ProjectModels, open_remote_models
 from inferflow.app.settings import Settings, read_settings
 from inferflow.app.upkeep import Upkeep
@@ -24,7 +25,7 @@ from inferflow.compute import EmbeddedCompute, ExpressionBook
 from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
 from inferflow.errors import InvalidInput
-from inferflow.featurestore import FeatureStore
+from inferflow.featurestore import FeatureStore, MemoryBackend
 from inferflow.featurestore.backend import Backend
 from inferflow.plan.book import PlanBook
 from inferflow.plan.compiler import Compiled, compile_config
@@ -46,14 +47,16 @@ class Embedded:
     observer: Observer | None = None
     upkeep: Upkeep | None = None
     compute: ProjectCompute = field(init=False)
+    features: ProjectFeatures = field(init=False)
 
     def __post_init__(self) -> None:
         self.compute = ProjectCompute(self.settings)
+        self.features = ProjectFeatures(self.settings)
 
     def ports(self, store: FeatureStore, expressions: ExpressionBook) -> Ports:
         """What plans are put to work with, on this store and these expressions."""
         return Ports(
-            features=store,
+            features=self.features.over(store),
             models=self.models,
             compute=self.compute.over(expressions),
             cache=self.cache,
@@ -66,6 +69,7 @@ class Embedded:
             self.upkeep.close()
         self.models.close()
         self.compute.close()
+        self.features.close()
         self.store.backend.close()
 
 
@@ -80,7 +84,7 @@ def open_embedded(
     """Read a project (or take it as read), load its features, compile its configs."""
     settings = read_settings(root, overrides)
     project = project or read_project(root)
-    store = open_store(project, settings, progress=progress)
+    store = open_features(project, settings, progress=progress)
     models = open_models(project, settings)
     cache = FeatureCache(settings.cache_size_mb)
     opened = Embedded(project, settings, store, models, PlanBook(), [], cache, observer)
@@ -100,7 +104,9 @@ def open_bare(root: Path, settings: Settings, *, observer: Observer | None = Non
     """What an open project holds before any of its files is read: no schema, no plans. For a
     process that is told what to serve, on features that somebody else has loaded."""
     project = Project(root, NO_SCHEMA, ExpressionBook({}), {})
-    store = FeatureStore(NO_SCHEMA, open_backend(root, settings))
+    is_elsewhere = bool(settings.onfs.address)
+    backend = MemoryBackend() if is_elsewhere else open_backend(root, settings)
+    store = FeatureStore(NO_SCHEMA, backend)
     models = open_models(project, settings)
     cache = FeatureCache(settings.cache_size_mb)
     upkeep = _upkeep(settings, models)
@@ -111,6 +117,16 @@ def _upkeep(settings: Settings, models: ProjectModels) -> Upkeep | None:
     """Looks for idle models twice per idle time, when there is one."""
     idle_ms = settings.model_idle_unload
     return None if idle_ms is None else Upkeep(models.unload_idle, max(0.05, idle_ms / 2000))
+
+
+def open_features(
+    project: Project, settings: Settings, *, progress: Progress | None = None
+) -> FeatureStore:
+    """The store that plans are compiled against, and read from unless a service has the features:
+    then it has no rows."""
+    if settings.onfs.address:
+        return FeatureStore(project.require_schema(), MemoryBackend())
+    return open_store(project, settings, progress=progress)
 
 
 def open_store(
@@ -141,8 +157,6 @@ def open_models(project: Project, settings: Settings) -> ProjectModels:
 
 def open_backend(root: Path, settings: Settings) -> Backend:
     if settings.feature_backend == "memory":
-        from inferflow.featurestore.memory import MemoryBackend
-
         return MemoryBackend()
     if settings.feature_backend == "redis":
         from inferflow.featurestore.redis import RedisBackend

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inferflow.api.http import METRICS, HttpServer, Reply, start_http
 from inferflow.api.oip.access import Access
@@ -25,11 +26,14 @@ from inferflow.rpc.server import RpcServer, start_server
 from inferflow.serving.runtime import ModelRepository
 from inferflow.serving.runtime.devices import Device, Devices
 from inferflow.serving.runtime.onnx import OnnxRuntime
-from inferflow.serving.worker import CrashLedger, FolderSource, ModelHost, ModelSource
+from inferflow.serving.worker import CrashLedger, FolderSource, ModelHost, ModelPlan, ModelSource
 from inferflow.serving.worker.resident import Resident, State
 from inferflow.telemetry import worker_table
 from inferflow.telemetry.table import Metric
 from inferflow.telemetry.worker_tally import WorkerTally
+
+if TYPE_CHECKING:
+    from inferflow.app.member import FleetMember
 
 Labelled = tuple[tuple[str, ...], float]
 
@@ -38,6 +42,10 @@ _BACKSTOP = 4
 _UPKEEP_S = 1.0
 _MOST_STREAMS = 1024
 """Calls one connection may have under way: clients of one model share few connections."""
+
+
+_ALONE: tuple[None, None, None] = (None, None, None)
+"""Everybody may call, for the models of a folder."""
 
 
 class Worker:
@@ -96,7 +104,11 @@ class Worker:
 
 
 def open_host(
-    root: Path, settings: Settings, tally: WorkerTally, source: ModelSource | None = None
+    root: Path,
+    settings: Settings,
+    tally: WorkerTally,
+    source: ModelSource | None = None,
+    plan_for: Callable[[str], ModelPlan] | None = None,
 ) -> ModelHost:
     """The models of a worker, from its folder unless another source is given.
 
@@ -112,7 +124,7 @@ def open_host(
         source,
         OnnxRuntime(cache=state / "quantised"),
         policy=settings.worker.policy,
-        plan_for=settings.worker.plan_for,
+        plan_for=plan_for or settings.worker.plan_for,
         crashes=CrashLedger(state / "loading", time.time),
         observer=tally,
     )
@@ -162,27 +174,47 @@ async def work(
     settings: Settings,
     *,
     started: Callable[[Worker], None],
-    access: Access | None = None,
-    source: ModelSource | None = None,
+    fleet: FleetMember | None = None,
 ) -> None:
-    """Work until asked to end, then end politely. `started` is told once it is ready."""
+    """Work until asked to end, then end politely. `started` is told once it is ready.
+
+    With a `fleet`, its manager says which models there are and who may call.
+    """
     tally = WorkerTally()
+    access, source, plan_for = (fleet.access, fleet.source, fleet.plan_for) if fleet else _ALONE
     with stop_signals() as (end, hurry):
-        host = open_host(root, settings, tally, source)
+        host = open_host(root, settings, tally, source, plan_for)
         try:
             worker = await start_worker(host, settings.worker, tally, access=access)
         except BaseException:
             await host.close()
             raise
         try:
-            await worker.prepare()
-            keep_what_is_loaded()
-            started(worker)
-            await end.wait()
-        except BaseException:
-            await worker.close()
-            raise
-        await worker.drain(hurry)
+            await _until_end(worker, end, started, fleet)
+            await worker.drain(hurry)
+        finally:
+            if fleet is not None:
+                await fleet.close()
+
+
+async def _until_end(
+    worker: Worker,
+    end: asyncio.Event,
+    started: Callable[[Worker], None],
+    fleet: FleetMember | None,
+) -> None:
+    try:
+        if fleet is not None:
+            await fleet.join(worker, end)
+        await worker.prepare()
+        keep_what_is_loaded()
+        started(worker)
+        await end.wait()
+        if fleet is not None:
+            await fleet.leave()
+    except BaseException:
+        await worker.close()
+        raise
 
 
 def _routes(worker: Worker) -> dict[str, Callable[[], Reply]]:

@@ -7,9 +7,17 @@ a table of its own, `[worker.models.<name>]`.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from inferflow.app.env_first import EnvFirst, Unit, named
 from inferflow.app.setting_values import (
@@ -21,6 +29,8 @@ from inferflow.app.setting_values import (
     Milliseconds,
     Port,
 )
+from inferflow.errors import InvalidInput
+from inferflow.serving.manager.names import PREFETCH
 from inferflow.serving.runtime.port import LoadOptions, Optimise
 from inferflow.serving.worker import BatchRules, HostPolicy, ModelPlan
 
@@ -49,6 +59,26 @@ class ModelTable(BaseModel):
     providers: Listed | None = None
     device: Annotated[int, Field(ge=0)] | None = None
     device_memory_mb: Count | None = None
+
+
+def serving_options(options: Mapping[str, object]) -> ModelTable:
+    """Options that a version was published with. Raises InvalidInput."""
+    try:
+        return ModelTable.model_validate(
+            {name: value for name, value in options.items() if name != PREFETCH}
+        )
+    except ValidationError as invalid:
+        first = invalid.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        known = ", ".join((PREFETCH, *ModelTable.model_fields))
+        raise InvalidInput(f"options: {where}: {first['msg']}; there are {known}") from invalid
+
+
+def _usable_cores() -> int:
+    """Those this process may run on, which in a container are often fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _named(field: str) -> AliasChoices:
@@ -82,6 +112,10 @@ class WorkerSettings(EnvFirst):
     """After saying it is leaving, before it stops taking calls."""
     drain_grace: Milliseconds = Field(30_000, validation_alias=_named("drain_grace"))
     """For calls under way to finish."""
+    worker_id: str = Field("", validation_alias=named("worker_id", "INFERFLOW_WORKER_ID"))
+    """Its name in a fleet, the same over restarts; made of host name and port when empty."""
+    advertise: str = Field("", validation_alias=_named("advertise"))
+    """`host:port` under which clients of a fleet reach it; where it listens when empty."""
     models_dir: str = Field("models", validation_alias=_named("models_dir"))
     """The models, `<model>/<version>/model.onnx`; relative to the project."""
     prefetch: Listed = Field((), validation_alias=_named("prefetch"))
@@ -128,17 +162,18 @@ class WorkerSettings(EnvFirst):
     @property
     def policy(self) -> HostPolicy:
         return HostPolicy(
-            threads=self.threads or os.cpu_count() or 1,
+            threads=self.threads or _usable_cores(),
             short_run_s=self.short_run / 1000,
             memory_bytes=None if self.memory_mb is None else int(self.memory_mb * MIB),
             idle_unload_s=None if self.idle_unload is None else self.idle_unload / 1000,
         )
 
-    def plan_for(self, model: str) -> ModelPlan:
-        """How one model is loaded and batched."""
-        table = self.models.get(model)
-        own = {} if table is None else table.model_dump(exclude_none=True)
-        chosen = self.model_copy(update=own)
+    def plan_for(self, model: str, published: ModelTable | None = None) -> ModelPlan:
+        """How one model is loaded and batched: as its own table says, else as it was `published`,
+        else as all models."""
+        tables = (published, self.models.get(model))
+        own = [table.model_dump(exclude_none=True) for table in tables if table is not None]
+        chosen = self.model_copy(update={name: it for table in own for name, it in table.items()})
         timeout = chosen.queue_timeout
         return ModelPlan(
             LoadOptions(

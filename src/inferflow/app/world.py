@@ -76,8 +76,9 @@ def _under(
     project = replace(embedded.project, schema=schema)
     try:
         changed = store.with_schema(schema)
-        loaded = loaded_files(project.root, embedded.settings, changed.backend)
-        load_features(project, changed, loaded=loaded)
+        if not embedded.settings.onfs.address:
+            loaded = loaded_files(project.root, embedded.settings, changed.backend)
+            load_features(project, changed, loaded=loaded)
     except InferflowError as refused:
         findings.append(Finding(SCHEMA_FILE, Problem("data", str(refused))))
         return None

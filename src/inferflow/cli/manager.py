@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,8 @@ def manager(
 
     On a new registry it makes an administrator's key and prints it, once.
     """
+    # Uploads are tried in a child process, and gRPC would remark on every fork.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         from inferflow.app import manager as role
         from inferflow.app.serving import run

@@ -83,5 +83,6 @@ def _announce(numerix: Numerix) -> None:
     say(
         f"gRPC  {host}:{numerix.grpc.port}",
         f"HTTP  http://{host}:{numerix.http.port}/health/ready and /metrics",
-        f"ready, {len(names)} expression(s): {', '.join(names) or 'none yet'}",
+        f"{'ready' if names else 'not ready'}, {len(names)} expression(s): "
+        f"{', '.join(names) or 'none yet'}",
     )

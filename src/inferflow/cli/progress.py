@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
 
 class LoadingBar:
-    """Called with a file's name, rows done and rows in all (see `app.loading.Progress`)."""
+    """Called with a file's name, and how much of it is done and there is in all: rows, or bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str = "loading", *, in_bytes: bool = False) -> None:
+        self._doing = doing
+        self._in_bytes = in_bytes
         self._bar: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._is_seen = sys.stderr.isatty()
@@ -22,10 +24,10 @@ class LoadingBar:
         if not self._is_seen:
             return
         if self._bar is None:
-            self._bar = _new_bar()
+            self._bar = _new_bar(in_bytes=self._in_bytes)
             self._bar.start()
         if name not in self._tasks:
-            self._tasks[name] = self._bar.add_task(f"loading {name}", total=total)
+            self._tasks[name] = self._bar.add_task(f"{self._doing} {name}", total=total)
         self._bar.update(self._tasks[name], completed=done, total=total)
 
     def __enter__(self) -> LoadingBar:
@@ -41,14 +43,21 @@ class LoadingBar:
             self._bar.stop()
 
 
-def _new_bar() -> Progress:
+def _new_bar(*, in_bytes: bool) -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        DownloadColumn() if in_bytes else MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,

@@ -13,16 +13,22 @@ from inferflow.cli import (
     config,
     demo,
     explain,
+    feature_store,
     features,
     golden,
     init,
+    keys,
+    logs,
     manager,
+    models,
     numerix,
+    push,
     score,
     serve,
     settings,
     validate,
     worker,
+    workers,
 )
 from inferflow.cli.failing import Group
 
@@ -63,11 +69,20 @@ app.command("explain", short_help="Show a plan, or what a request did.")(explain
 app.command("serve", short_help="Answer gRPC calls with a project.")(serve.serve)
 app.command("up", short_help="Run a whole project.")(serve.up)
 app.command("worker", short_help="Serve models to other programs.")(worker.worker)
+app.command("feature-store", short_help="Serve features to other programs.")(
+    feature_store.feature_store
+)
 app.command("numerix", short_help="Evaluate expressions for other programs.")(numerix.numerix)
 app.command("manager", short_help="Run a fleet: models, keys, workers.")(manager.manager)
+app.command("push", short_help="Register a project's models with a fleet.")(push.push)
+app.command("audit", short_help="Show who changed what in a fleet.")(keys.audit)
 app.command("test", short_help="Run the project's golden requests.")(golden.run_tests)
 app.command("bench", short_help="Measure a running server under load.")(bench.bench)
 app.command("settings", short_help="Show what is set, where, and what it means.")(settings.settings)
 app.add_typer(config.app, name="config")
 app.add_typer(features.app, name="features")
 app.add_typer(compute.app, name="compute")
+app.add_typer(logs.app, name="logs")
+app.add_typer(models.app, name="models")
+app.add_typer(workers.app, name="workers")
+app.add_typer(keys.app, name="keys")

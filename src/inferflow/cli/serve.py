@@ -13,6 +13,7 @@ from inferflow.cli.projects import HERE, project_root
 from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from inferflow.app.local_fleet import LocalFleet
     from inferflow.app.processes.parent import Parent
     from inferflow.app.serving import Serving
 
@@ -57,10 +58,10 @@ def serve(
     from inferflow.cli.progress import LoadingBar
 
     root = project_root(directory)
-    chosen = {"port": port, "http_port": http_port, "bind": bind, "processes": processes}
-    given = {name: value for name, value in chosen.items() if value is not None}
     settings = read_settings(root)
-    overrides = {"serve": settings.serve.model_copy(update=given)}
+    overrides = {
+        "serve": settings.serve.model_copy(update=_given(port, http_port, bind, processes))
+    }
     settings = settings.model_copy(update=overrides)
     is_alone = settings.serve.processes == 1
     if not is_alone:
@@ -71,16 +72,7 @@ def serve(
         if not is_alone:
             serve_processes(role, started=_announce_all)
             return
-        serving.run(
-            serving.serve(
-                role.embedded,
-                started=_announce,
-                observer=role.telemetry.observer,
-                metrics=role.telemetry.render,
-                records=role.records,
-                on_reload=role.on_reload,
-            )
-        )
+        serving.run(serving.serve_role(role, started=_announce))
 
 
 def up(
@@ -90,8 +82,52 @@ def up(
     bind: Bind = None,
     processes: Processes = None,
 ) -> None:
-    """Run the whole project until asked to end."""
-    serve(directory, port, http_port, bind, processes)
+    """Run the whole project until asked to end.
+
+    With `enabled = true` in the `[fleet]` table of inferflow.toml, that is also a manager and a
+    worker that serve its models.
+    """
+    from inferflow.app.settings import read_settings
+
+    root = project_root(directory)
+    settings = read_settings(root)
+    if not settings.fleet.enabled:
+        serve(directory, port, http_port, bind, processes)
+        return
+    try:
+        from inferflow.app import serving
+        from inferflow.app.up import serve_with_fleet
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("manager,worker", for_what="`inferflow up` with a fleet") from missing
+    from inferflow.cli.progress import LoadingBar
+
+    overrides = {
+        "serve": settings.serve.model_copy(update=_given(port, http_port, bind, processes))
+    }
+    with LoadingBar() as bar:
+        serving.run(
+            serve_with_fleet(
+                root,
+                settings.model_copy(update=overrides),
+                overrides,
+                progress=bar,
+                begun=_announce_fleet,
+                started=_announce,
+            )
+        )
+
+
+def _given(
+    port: int | None, http_port: int | None, bind: str | None, processes: int | None
+) -> dict[str, object]:
+    chosen = {"port": port, "http_port": http_port, "bind": bind, "processes": processes}
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _announce_fleet(fleet: LocalFleet) -> None:
+    say(f"manager  {fleet.address}", f"worker   {fleet.worker_address}")
+    if fleet.first_key:
+        say(f"key   {fleet.first_key} (administrator; shown this once)")
 
 
 def _announce(serving: Serving) -> None:

@@ -12,6 +12,7 @@ from inferflow.cli.projects import HERE
 from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from inferflow.app.settings import Settings
     from inferflow.app.worker import Worker
 
 Directory = Annotated[
@@ -36,6 +37,11 @@ Prefetch = Annotated[
     list[str] | None,
     typer.Option("--prefetch", metavar="MODEL", help="Load at the start; may be repeated."),
 ]
+Managers = Annotated[
+    str | None,
+    typer.Option("--manager", metavar="HOST:PORT", help="Join a fleet; several with commas."),
+]
+Key = Annotated[str | None, typer.Option("--key", metavar="KEY", help="API key to join it with.")]
 Memory = Annotated[
     float | None, typer.Option("--memory-mb", min=1, help="Most memory all models may take.")
 ]
@@ -49,8 +55,13 @@ def worker(
     bind: Bind = None,
     prefetch: Prefetch = None,
     memory_mb: Memory = None,
+    manager: Managers = None,
+    key: Key = None,
 ) -> None:
     """Serve ONNX models over the Open Inference Protocol (KServe v2, Triton) until asked to end.
+
+    With --manager, or INFERFLOW_MANAGER, the models are those of a fleet's registry and callers
+    show a session token; otherwise they are those of a folder.
 
     Ctrl-C or SIGTERM lets calls under way finish first; a second one ends at once.
     """
@@ -74,11 +85,31 @@ def worker(
     given = {name: value for name, value in chosen.items() if value is not None}
     table = settings.worker.model_copy(update=given)
     settings = settings.model_copy(update={"worker": table})
+    managers = fleet_managers(settings, manager, has_folder=models is not None)
+    member = None
+    if managers:
+        from inferflow.app.member import FleetMember
+        from inferflow.app.places import data_dir
+
+        secret = key or settings.fleet.api_key.get_secret_value()
+        cache = data_dir(directory, settings) / "worker" / "fleet"
+        member = FleetMember(managers, secret, settings.worker, cache)
     logs = open_logs(settings.telemetry.chosen())
     try:
-        run(role.work(directory, settings, started=_announce))
+        run(role.work(directory, settings, started=_announce, fleet=member))
     finally:
         logs.close()
+
+
+def fleet_managers(settings: Settings, given: str | None, *, has_folder: bool) -> tuple[str, ...]:
+    """The managers to join; none for a worker with a folder of its own."""
+    from inferflow.errors import InvalidInput
+
+    if given is not None and has_folder:
+        raise InvalidInput("--models and --manager: models come from a folder or from a fleet")
+    if given is not None:
+        return tuple(part.strip() for part in given.split(",") if part.strip())
+    return () if has_folder else settings.fleet.manager
 
 
 def _announce(worker: Worker) -> None:

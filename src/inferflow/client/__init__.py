@@ -1,6 +1,6 @@
 """The way out over the network: a served project, called like one that is open in this process.
 
-- `connecting`: `connect` and `aconnect`, which load the rest
+- `connecting`: `connect`, `connect_fleet` and their async forms, which load the rest
 - `asking`: the calls people make, the same for both clients
 - `aio`: the client; `sync` is a facade over it, with `background` for its event loop
 - `outgoing`, `columns`, `rows`: a request as bytes
@@ -8,5 +8,6 @@
 - `explaining`: what a server tells about itself
 - `failures`: the one table of what a status means here; `pausing`: how long to wait after one
 - `oip`: models on other hosts, for a project's own steps
+- `sdk`: models of a fleet of workers, asked through its manager
 - `load`: prepared requests sent at a rate, and measured
 """

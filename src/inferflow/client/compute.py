@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 
 import numpy as np
@@ -63,6 +63,7 @@ class RemoteCompute:
     is_local = False
 
     def __init__(self, line: Line, book: ExpressionBook, options: ComputeOptions) -> None:
+        self.endpoint = line.address
         self._line = line
         self._book = book
         self._options = options
@@ -138,7 +139,9 @@ def _other_than(variables: Sequence[str]) -> str:
     return name
 
 
+@lru_cache(maxsize=64)
 def row_ids(rows: int) -> list[bytes]:
+    """The number of each row. Not to be changed: others get the same list."""
     numbers, size = np.arange(rows, dtype=_ID).tobytes(), _ID.itemsize
     return [numbers[at : at + size] for at in range(0, len(numbers), size)]
 

@@ -1,6 +1,7 @@
-"""`inferflow.connect` and `inferflow.aconnect`. Nothing is loaded before they are called.
+"""`inferflow.connect` and `inferflow.connect_fleet`, and their forms for asyncio.
 
-Neither waits for a server: the first call does, inside its deadline.
+Nothing is loaded before they are called. None of them waits for a server: the first call does,
+inside its deadline.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
     from inferflow.client.aio import AsyncClient
+    from inferflow.client.sdk.aio import AsyncFleetClient
+    from inferflow.client.sdk.sync import FleetClient
     from inferflow.client.sync import Client
 
 DEADLINE_MS = 10_000.0
 ATTEMPTS = 5
+FLEET_DEADLINE_MS = 1_000.0
 
 
 def connect(
@@ -59,6 +63,35 @@ async def aconnect(
     return AsyncClient(
         addresses, ClientOptions(deadline_ms, attempts, values, tenant_id, app_version)
     )
+
+
+def connect_fleet(
+    managers: str | Sequence[str],
+    *,
+    key: str = "",
+    deadline_ms: float | None = FLEET_DEADLINE_MS,
+) -> FleetClient:
+    """A client of the models a fleet serves, found by asking its managers at `host:port`.
+
+    `key` is an API key with the permission `inference`. `deadline_ms` is for calls that name none.
+    """
+    _ask_for_grpc("inferflow.connect_fleet")
+    from inferflow.client.sdk.sync import open_fleet_client
+
+    return open_fleet_client(managers, key=key, deadline_ms=deadline_ms)
+
+
+async def aconnect_fleet(
+    managers: str | Sequence[str],
+    *,
+    key: str = "",
+    deadline_ms: float | None = FLEET_DEADLINE_MS,
+) -> AsyncFleetClient:
+    """`connect_fleet` for asyncio. The client belongs to the event loop that is running."""
+    _ask_for_grpc("inferflow.aconnect_fleet")
+    from inferflow.client.sdk.aio import AsyncFleetClient
+
+    return AsyncFleetClient(managers, key=key, deadline_ms=deadline_ms)
 
 
 def _ask_for_grpc(for_what: str) -> None:

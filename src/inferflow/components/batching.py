@@ -12,11 +12,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from inferflow.engine.ports import MODEL_FAILURES
-from inferflow.errors import InferflowError
+from inferflow.errors import InferflowError, StoreFailed
 
 T = TypeVar("T")
 Call = Callable[[], Awaitable[T]]
 
+_FAILURES = (*MODEL_FAILURES, StoreFailed)
+"""How a call may end without an answer."""
 AT_ONCE = 16
 """Calls of one step of one request that may be under way."""
 
@@ -48,7 +50,7 @@ async def answers(
 async def _answer(call: Call[T], gives_up: Callable[[], bool]) -> T | InferflowError:
     try:
         return await call()
-    except MODEL_FAILURES as failed:
+    except _FAILURES as failed:
         if gives_up():
             raise
         return failed

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from inferflow.components.cache_table import CacheTable
+from inferflow.components.feature_rows import only
 from inferflow.components.read import BatchedRead, failed_keys
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import Array, FeatureRows, GroupRows, KeyColumns
@@ -105,23 +106,8 @@ class ScopedCache:
         failed = failed_keys(rows)
         if failed is not None:  # an error is not an answer
             answered = np.flatnonzero(~failed)
-            keys, rows = [keys[i] for i in answered.tolist()], _only(rows, answered)
+            keys, rows = [keys[i] for i in answered.tolist()], only(rows, answered)
         self._table.write(keys, rows, self._now() + self._ttl_s)
-
-
-def _only(rows: FeatureRows, keys: Array) -> FeatureRows:
-    """The rows of some of the keys."""
-    return FeatureRows(
-        tuple(
-            GroupRows(
-                tuple(run[keys] for run in group.runs),
-                None if group.states is None else group.states[keys],
-                {label: mask[keys] for label, mask in group.absent.items()},
-                None if group.written_ms is None else group.written_ms[keys],
-            )
-            for group in rows.groups
-        )
-    )
 
 
 def _interleaved(hits: FeatureRows, fresh: FeatureRows, missing: Array) -> FeatureRows:

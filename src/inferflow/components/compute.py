@@ -22,6 +22,7 @@ class ComputeComponent:
         assert step.output is not None
         self.step = step
         self.is_local = runner.is_local
+        self._endpoint = runner.endpoint
         self._output: Column = step.output
         self._prepared = runner.prepare(
             step.compute_id, step.variables, precision=step.precision or FP32, strict=step.strict
@@ -32,6 +33,7 @@ class ComputeComponent:
         record = run.record(step)
         if record is not None:
             record.rows = matrix.rows
+            record.endpoint = self._endpoint
         blank = blank_rows(step.reads, matrix)
         rows = None if blank is None else np.flatnonzero(~blank)
         if rows is not None and len(rows) == 0:

@@ -33,7 +33,7 @@ class FeatureComponent:
         self.is_local = reader.is_local
         self._read: BatchedRead | None = None
         if step.read is not None:
-            self._read = BatchedRead(reader.prepare(step.read), step)
+            self._read = BatchedRead(reader.prepare(step.read), step, together=not reader.is_local)
         self._cache: ScopedCache | None = None
         if cache is not None and step.cache is not None and step.read is not None:
             self._cache = cache.scoped(step.cache, step.read)

@@ -5,10 +5,12 @@ A batch that fails loses its own keys and no others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
+from inferflow.components.batching import answers
+from inferflow.components.feature_rows import joined
 from inferflow.components.timed import timed
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import (
@@ -20,18 +22,21 @@ from inferflow.engine.ports import (
     ReadState,
 )
 from inferflow.engine.recording import StepRecord
-from inferflow.errors import DeadlinePassed, StoreFailed
+from inferflow.errors import InferflowError, StoreFailed
 from inferflow.plan.plan import FeatureStep
 
 _FAILED = int(ReadState.FAILED)  # arrays compare quicker with a plain number
 
 
 class BatchedRead:
-    __slots__ = ("_own", "_step")
+    """`together`: batches are under way at once, for the store is not in this process."""
 
-    def __init__(self, own: PreparedRead, step: FeatureStep) -> None:
+    __slots__ = ("_own", "_step", "_together")
+
+    def __init__(self, own: PreparedRead, step: FeatureStep, *, together: bool) -> None:
         self._own = own
         self._step = step
+        self._together = together
 
     async def fetch(
         self, keys: KeyColumns, *, deadline: Deadline, record: StepRecord | None = None
@@ -40,29 +45,34 @@ class BatchedRead:
         Each batch is noted in the record, when there is one."""
         count, size = len(keys[0]), self._step.batch_size
         if not size or count <= size:
-            answer = await timed(self._own.fetch(keys, deadline=deadline), record)
-            return _lined_up(answer, count)
-        parts: list[FeatureRows] = []
-        causes: list[StoreFailed | DeadlinePassed] = []
-        for start in range(0, count, size):
-            batch = tuple(column[start : start + size] for column in keys)
-            asked = len(batch[0])
-            try:
-                parts.append(await timed(self._ask(batch, deadline), record))
-            except (StoreFailed, DeadlinePassed) as broken:
-                if self._step.on_error == "fail":
-                    raise
-                causes.append(broken)
-                parts.append(self._failed(asked))
-        if len(causes) == len(parts):
+            return await self._ask(keys, deadline, record)
+        batches = [
+            tuple(column[start : start + size] for column in keys)
+            for start in range(0, count, size)
+        ]
+        found = await answers(
+            [partial(self._ask, batch, deadline, record) for batch in batches],
+            together=self._together,
+            gives_up=lambda: self._step.on_error == "fail",
+        )
+        causes = [each for each in found if isinstance(each, InferflowError)]
+        if len(causes) == len(batches):
             raise causes[0]
-        rows = _joined(parts)
-        if causes:
-            rows.failure = "; ".join(dict.fromkeys(map(str, causes)))
+        rows = joined(
+            [
+                self._failed(len(batch[0])) if isinstance(each, InferflowError) else each
+                for batch, each in zip(batches, found, strict=True)
+            ]
+        )
+        reasons = dict.fromkeys([rows.failure, *map(str, causes)])
+        rows.failure = "; ".join(filter(None, reasons))
         return rows
 
-    async def _ask(self, keys: KeyColumns, deadline: Deadline) -> FeatureRows:
-        return _lined_up(await self._own.fetch(keys, deadline=deadline), len(keys[0]))
+    async def _ask(
+        self, keys: KeyColumns, deadline: Deadline, record: StepRecord | None
+    ) -> FeatureRows:
+        answer = await timed(self._own.fetch(keys, deadline=deadline), record)
+        return _lined_up(answer, len(keys[0]))
 
     def _failed(self, count: int) -> FeatureRows:
         states = np.full(count, ReadState.FAILED, np.uint8)
@@ -91,34 +101,3 @@ def _lined_up(rows: FeatureRows, count: int) -> FeatureRows:
             if len(run) != count:
                 raise StoreFailed(f"the store answered {len(run)} row(s) for {count} key(s)")
     return rows
-
-
-def _joined(parts: Sequence[FeatureRows]) -> FeatureRows:
-    """Batches put back together in key order."""
-    groups = []
-    for same in zip(*(part.groups for part in parts), strict=True):
-        counts = [len(group.runs[0]) for group in same]
-        groups.append(
-            GroupRows(
-                runs=tuple(
-                    np.concatenate(runs) for runs in zip(*(g.runs for g in same), strict=True)
-                ),
-                states=_concatenated([group.states for group in same], counts, np.uint8),
-                absent={
-                    label: _filled([g.absent.get(label) for g in same], counts, np.bool_)
-                    for label in {label for group in same for label in group.absent}
-                },
-                written_ms=_concatenated([group.written_ms for group in same], counts, np.int64),
-            )
-        )
-    return FeatureRows(tuple(groups))
-
-
-def _concatenated(parts: list[Array | None], counts: list[int], kind: type) -> Array | None:
-    return None if all(part is None for part in parts) else _filled(parts, counts, kind)
-
-
-def _filled(parts: list[Array | None], counts: list[int], kind: type) -> Array:
-    return np.concatenate(
-        [np.zeros(n, kind) if part is None else part for part, n in zip(parts, counts, strict=True)]
-    )

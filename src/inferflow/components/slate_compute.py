@@ -36,6 +36,7 @@ class SlateComputeComponent(ComputeComponent):
             return
         if record is not None:
             record.rows = slates.count
+            record.endpoint = self._endpoint
         blank = self._skipped(run)
         numbers = np.arange(slates.count) if blank is None else np.flatnonzero(~blank)
         if len(numbers) == 0:

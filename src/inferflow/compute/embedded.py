@@ -16,6 +16,7 @@ class EmbeddedCompute:
     """Prepares expressions out of a book. Never suspends, never blocks on anything."""
 
     is_local = True
+    endpoint = ""
 
     def __init__(self, book: ExpressionBook) -> None:
         self._book = book

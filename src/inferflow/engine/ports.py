@@ -138,6 +138,8 @@ class ComputeRunner(Protocol):
     """Evaluates named expressions."""
 
     is_local: bool
+    endpoint: str
+    """Where; empty for this process."""
 
     def prepare(
         self, compute_id: str, variables: tuple[str, ...], *, precision: DType, strict: bool

@@ -73,6 +73,8 @@ def _remarks(step: Mapping[str, Any]) -> Iterator[str]:
     if step.get("answered_by"):
         yield f"{step['endpoint']} {step['answered_by']}"
         yield counted(step["batches"], "batch")
+    elif step.get("endpoint"):
+        yield f"by {step['endpoint']}"
     if step.get("nans"):
         yield f"{step['nans']} not finite"
     if step.get("blank"):

@@ -32,7 +32,11 @@ class RedisBackend:
         self._clients = RedisClients(options)
         self._timeout_s = options.timeout_s
         client = self._clients.blocking
-        self._writing: Writing = Swaps(client) if self._clients.is_cluster else Transactions(client)
+        self._writing: Writing = (
+            Swaps(client)
+            if self._clients.is_cluster
+            else Transactions(client, self._clients.overtaken)
+        )
         # Writers of one process would only get in each other's way.
         self._turn = threading.Lock()
 

@@ -48,7 +48,10 @@ class RedisClients:
         self.where = ", ".join(_shown(url) for url in self._urls)
         self._lock = threading.Lock()
         self._of_loops: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None, None]]] = {}
+        self._ending: asyncio.Task[None] | None = None
         self.is_cluster = self._find_out()
+        self.overtaken: type[Exception] = redis.WatchError
+        """Raised by a transaction when somebody else wrote first."""
         self.blocking: Any = self._cluster(redis) if self.is_cluster else self._single(redis)
 
     async def here(self) -> Any:
@@ -68,14 +71,26 @@ class RedisClients:
         return found[0]
 
     def close(self) -> None:
-        """Close what threads use; what event loops use closes as soon as they get to it."""
+        """Close what threads use, and what event loops do; that of the running one as soon as it
+        gets to it."""
         with self.translated("closed"):
             self.blocking.close()
         with self._lock:
             of_loops, self._of_loops = self._of_loops, {}
         for loop, (_, guard) in of_loops.items():
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_end_soon, guard)
+            self._end(loop, guard)
+
+    def _end(self, loop: asyncio.AbstractEventLoop, guard: AsyncGenerator[None, None]) -> None:
+        if not loop.is_running():
+            return  # it closed them when it ended
+        try:
+            is_here = asyncio.get_running_loop() is loop
+        except RuntimeError:
+            is_here = False
+        if is_here:
+            self._ending = loop.create_task(_ended(guard))
+        else:  # waited for, since the loop may be stopped next
+            asyncio.run_coroutine_threadsafe(_ended(guard), loop).result()
 
     @contextmanager
     def translated(self, what: str) -> Iterator[None]:
@@ -151,8 +166,8 @@ async def _closed_with_the_loop(client: Any) -> AsyncGenerator[None, None]:
         await client.aclose()
 
 
-def _end_soon(guard: AsyncGenerator[None, None]) -> None:
-    asyncio.ensure_future(guard.aclose())
+async def _ended(guard: AsyncGenerator[None, None]) -> None:
+    await guard.aclose()
 
 
 def _node(library: Any, url: str) -> Any:

@@ -50,10 +50,12 @@ class Writing(Protocol):
 
 
 class Transactions:
-    """For one server: a batch is all or nothing."""
+    """For one server: a batch is all or nothing. `overtaken` is what the library raises when
+    somebody else wrote first."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, overtaken: type[Exception]) -> None:
         self._client = client
+        self._overtaken = overtaken
 
     def replace(self, names: Sequence[bytes], records: Sequence[Kept]) -> None:
         with self._client.pipeline(transaction=True) as pipe:
@@ -61,8 +63,6 @@ class Transactions:
             pipe.execute()
 
     def update(self, names: Sequence[bytes], remake: Remake) -> None:
-        from redis.exceptions import WatchError
-
         for _ in range(_MOST_TRIES):
             with self._client.pipeline(transaction=True) as pipe:
                 pipe.watch(*names)
@@ -71,7 +71,7 @@ class Transactions:
                 _queue(pipe, names, records)
                 try:
                     pipe.execute()
-                except WatchError:
+                except self._overtaken:
                     continue
                 return
         raise _overtaken()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from inferflow._proto.pool import message_class
+from inferflow._proto.messages import InferflowLog, KafkaRequest
 from inferflow.dtypes import DType
 from inferflow.errors import InvalidInput, MissingExtra
 from inferflow.inferlog import message
@@ -26,8 +26,7 @@ from inferflow.inferlog.schema import LogField, LogSchema
 FindSchema = Callable[[str, int, str], LogSchema]
 """The columns of a config and version; by digest, where that is not empty. Raises NotFound."""
 
-InferflowLog = message_class("InferflowLog")
-KafkaRequest = message_class("KafkaRequest")
+Columns = dict[str, list[Any]]
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _EVENT_ROWS = {event: rows for rows, event in message.EVENTS.items()}
@@ -78,9 +77,10 @@ class LoggedRows:
 
 
 def decode_message(
-    value: bytes, find: FindSchema, headers: Mapping[str, str] | None = None
+    value: bytes, find: FindSchema | None, headers: Mapping[str, str] | None = None
 ) -> LoggedRows:
-    """A message with or without its envelope. Raises InvalidInput when it is neither."""
+    """A message with or without its envelope. Raises InvalidInput when it is neither. Nobody to
+    `find` a schema: then without its columns."""
     headers = headers or {}
     envelope = _envelope(value)
     log = _parsed(InferflowLog, _plain(value if envelope is None else envelope.properties.value))
@@ -90,10 +90,12 @@ def decode_message(
     if packed >> 6 >= len(message.FORMATS):
         raise InvalidInput(f"format {packed >> 6} of the inference log is not known")
     format, version = message.FORMATS[packed >> 6], packed >> 2 & 0xF
-    schema = find(log.model_config_id, version, headers.get(message.SCHEMA, ""))
-    blobs = [each.encoded_features for each in log.features]
-    read = {"proto": _proto_columns, "arrow": _arrow_columns, "parquet": _parquet_columns}[format]
-    columns, is_whole = read(blobs, schema)
+    columns: Columns = {}
+    is_whole: list[bool] = []
+    if find is not None:
+        schema = find(log.model_config_id, version, headers.get(message.SCHEMA, ""))
+        blobs = [each.encoded_features for each in log.features]
+        columns, is_whole = _READERS[format](blobs, schema)
     event = "" if envelope is None else envelope.event_name
     return LoggedRows(
         config_id=log.model_config_id,
@@ -142,7 +144,7 @@ def _plain(value: bytes) -> bytes:
     try:
         import zstandard
     except ModuleNotFoundError as missing:
-        raise MissingExtra("kafka", for_what="compressed messages of the inference log") from missing
+        raise MissingExtra("kafka", for_what="compressed inference logs") from missing
     try:
         return zstandard.ZstdDecompressor().decompress(value)
     except zstandard.ZstdError as broken:
@@ -150,8 +152,6 @@ def _plain(value: bytes) -> bytes:
 
 
 # --- the formats ----------------------------------------------------------------------------
-
-Columns = dict[str, list[Any]]
 
 
 def _proto_columns(blobs: Sequence[bytes], schema: LogSchema) -> tuple[Columns, list[bool]]:
@@ -195,6 +195,9 @@ def _parquet_columns(blobs: Sequence[bytes], schema: LogSchema) -> tuple[Columns
     rows = [dict(row) for row in table.column("Features").to_pylist()]
     _check_width(max(map(len, rows), default=0), schema)
     return _typed([[row.get(n) for row in rows] for n in range(len(schema.fields))], schema)
+
+
+_READERS = {"proto": _proto_columns, "arrow": _arrow_columns, "parquet": _parquet_columns}
 
 
 def _one(blobs: Sequence[bytes]) -> bytes:

@@ -17,21 +17,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from inferflow.errors import InvalidInput
-from inferflow.inferlog.counting import REFUSED, LogCounts
+from inferflow.inferlog.counting import REFUSED, UNWRITABLE, LogCounts
 from inferflow.inferlog.frames import Frames
+from inferflow.inferlog.logfile import PART, LogFile
 from inferflow.inferlog.taken import Taken
 
 log = logging.getLogger(__name__)
 
 MIB = 1024 * 1024
-_CHUNK_ROWS = 2_000
-"""Rows that become a table at once: few, for other threads have to wait meanwhile."""
-_GROUP_BYTES = 8 * MIB
-"""Of tables that are written together, as one row group."""
+_GRACE_S = 60.0
+"""On top of the age at which files are closed: what is older was left behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +53,18 @@ class FileSink:
         self._counts = counts
         self._tag = f"{tag}{os.getpid()}-{secrets.token_hex(2)}"
         self._now = now
-        self._open: dict[tuple[str, str], _LogFile] = {}
+        self._open: dict[tuple[str, str], LogFile] = {}
         self._number = 0
+        self._looked = now()
         _make(rules.folder)
+        self._clear_leftovers()
 
     def write(self, taken: Taken) -> None:
         key = (taken.config_id, taken.log.plan.digest)
         file = self._open.get(key)
         if file is None:
             file = self._open[key] = self._new_file(taken)
-        try:
-            file.add(taken)
-        except OSError as refused:
-            self._give_up(key, refused)
-            return
-        if file.written >= self._rules.rotate_bytes:
+        if self._does(key, lambda: file.add(taken)) and file.written >= self._rules.rotate_bytes:
             self._finish(key)
 
     def tick(self) -> None:
@@ -77,107 +72,62 @@ class FileSink:
         for key, file in list(self._open.items()):
             if now - file.began >= self._rules.rotate_s:
                 self._finish(key)
+        if now - self._looked >= self._rules.rotate_s:
+            self._looked = now
+            self._make_room()
 
-    def close(self, until: float) -> None:  # noqa: ARG002  # closing files does not wait for anybody
+    def close(self, until: float) -> None:  # noqa: ARG002  # closing files waits for nobody
         for key in list(self._open):
             self._finish(key)
+        self._make_room()
 
-    def _new_file(self, taken: Taken) -> _LogFile:
+    def _new_file(self, taken: Taken) -> LogFile:
         self._number += 1
         at = self._now()
         moment = datetime.fromtimestamp(at, UTC)
         name = f"{moment:%H%M%S}-{self._tag}-{self._number:04}.parquet"
         folder = self._rules.folder / folder_name(taken.config_id) / f"{moment:%Y-%m-%d}"
-        return _LogFile(folder / name, Frames(taken.log), taken.config_id, at)
+        return LogFile(folder / name, Frames(taken.log), at)
 
     def _finish(self, key: tuple[str, str]) -> None:
         file = self._open[key]
-        try:
-            file.finish()
-        except OSError as refused:
-            self._give_up(key, refused)
-            return
-        del self._open[key]
-        self._counts.delivered(file.config_id, file.messages)
-        self._make_room()
+        if self._does(key, file.finish):
+            del self._open[key]
+            self._counts.delivered(key[0], file.messages)
 
-    def _give_up(self, key: tuple[str, str], refused: OSError) -> None:
-        """What cannot be written is lost, and counted; the next request begins a new file."""
-        file = self._open.pop(key)
-        file.discard()
-        log.debug("log_file_not_written", extra={"reason": str(refused)})
-        self._counts.lost(file.config_id, REFUSED, file.messages)
+    def _does(self, key: tuple[str, str], act: Callable[[], object]) -> bool:
+        """Do something to a file. When that fails, what is in it is lost, and counted; the next
+        request begins a new one."""
+        try:
+            act()
+        except Exception as failed:  # full disks, folders that are gone, values no file can hold
+            file = self._open.pop(key)
+            file.discard()
+            if not isinstance(failed, OSError):
+                log.exception("log_file_not_written", extra={"config_id": key[0]})
+            why = REFUSED if isinstance(failed, OSError) else UNWRITABLE
+            self._counts.lost(key[0], why, file.messages)
+            return False
+        return True
 
     def _make_room(self) -> None:
-        sizes = [(path, path.stat().st_size) for path in log_files(self._rules.folder)]
-        surplus = sum(size for _, size in sizes) - self._rules.keep_bytes
-        for path, size in sizes:
-            if surplus <= 0:
-                return
-            with suppress(FileNotFoundError):  # another process had the same thought
-                path.unlink()
-            surplus -= size
+        with suppress(OSError):  # another process makes room as well; there is a next time
+            sizes = [(path, path.stat().st_size) for path in log_files(self._rules.folder)]
+            surplus = sum(size for _, size in sizes) - self._rules.keep_bytes
+            for path, size in sizes:
+                if surplus <= 0:
+                    return
+                path.unlink(missing_ok=True)
+                surplus -= size
 
-
-class _LogFile:
-    """One file that is being written. Nothing is on disk before there is enough to write."""
-
-    def __init__(self, path: Path, frames: Frames, config_id: str, began: float) -> None:
-        self.config_id = config_id
-        self.began = began
-        self.messages = 0
-        self.written = 0
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
-        self._frames = frames
-        self._requests: list[Taken] = []
-        self._rows = 0
-        self._tables: list[Any] = []
-        self._table_bytes = 0
-        self._writer: Any = None
-
-    def add(self, taken: Taken) -> None:
-        self.messages += taken.log.messages(taken.run)
-        self._requests.append(taken)
-        self._rows += taken.run.matrix.rows + taken.run.matrix.slates
-        if self._rows >= _CHUNK_ROWS:
-            self._tabulate()
-            if self._table_bytes >= _GROUP_BYTES:
-                self._write_group()
-
-    def finish(self) -> None:
-        self._tabulate()
-        self._write_group()
-        self._writer.close()
-        self._writer = None
-        self._part.replace(self._path)
-
-    def discard(self) -> None:
-        with suppress(OSError):  # what is wrong with it was told already
-            if self._writer is not None:
-                self._writer.close()
-        with suppress(OSError):
-            self._part.unlink(missing_ok=True)
-
-    def _tabulate(self) -> None:
-        if self._requests:
-            table = self._frames.table(self._requests)
-            self._tables.append(table)
-            self._table_bytes += table.nbytes
-            self._requests, self._rows = [], 0
-
-    def _write_group(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if self._writer is None:
-            self._part.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._part, self._frames.schema, compression="zstd")
-        if self._tables:
-            table = pa.concat_tables(self._tables)
-            self._writer.write_table(table, row_group_size=table.num_rows)
-            self.written += self._table_bytes
-            self._tables, self._table_bytes = [], 0
+    def _clear_leftovers(self) -> None:
+        """Files that a killed process did not finish, which nobody can read."""
+        oldest = self._now() - 2 * self._rules.rotate_s - _GRACE_S
+        for path in self._rules.folder.glob(f"*/*/*{PART}"):
+            with suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+                    log.warning("log_file_unfinished", extra={"file": path.name})
 
 
 def folder_name(config_id: str) -> str:

@@ -7,6 +7,7 @@ then come the logged columns under their own names, in their own types. What has
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -51,11 +52,11 @@ class Frames:
     def _part(self, requests: Sequence[Taken], space: Space) -> Any:
         matrices = [each.run.matrix for each in requests]
         counts = [matrix.count(space) for matrix in matrices]
-        blocks: dict[int, Array] = {}
-        columns = [
-            *self._own(requests, counts, space),
-            *(self._column(each, matrices, counts, space, blocks) for _, each in self._values),
-        ]
+        blocks = _Blocks(matrices, counts, space)
+        columns = self._own(requests, counts, space)
+        for _, each in self._values:
+            columns.append(self._column(each, blocks, space))
+            time.sleep(0)  # a request may be waiting for the interpreter
         return self._pa.Table.from_arrays(columns, schema=self.schema)
 
     # --- which row this is --------------------------------------------------------------------
@@ -84,7 +85,9 @@ class Frames:
             return pa.array(list(values), kind).take(request_of_row)
 
         text = pa.string()
-        ids: list[Any] = [row for each in requests for row in each.ids(space)]
+        ids: list[Any] = []
+        for each in requests:
+            ids += each.ids(space)
         is_target = space == "target"
         return [
             repeated((int(each.at * 1e6) for each in requests), pa.timestamp("us", tz="UTC")),
@@ -96,9 +99,7 @@ class Frames:
             repeated((_clean(each.run.request.parent_entity) or None for each in requests), text),
             repeated((each.kind(space) for each in requests), text),
             pa.array(np.concatenate([np.arange(count, dtype=np.int32) for count in counts])),
-            pa.array([_clean(each) for each in ids], text)
-            if is_target
-            else pa.nulls(len(ids), text),
+            pa.array(_all_clean(ids), text) if is_target else pa.nulls(len(ids), text),
             pa.nulls(len(ids), pa.list_(text)) if is_target else pa.array(ids, pa.list_(text)),
             self._errors(requests, counts, space),
             *(
@@ -125,36 +126,76 @@ class Frames:
             element = pa.from_numpy_dtype(_plain(dtype))
         return pa.list_(element) if dtype is not None and dtype.is_vector else element
 
-    def _column(
-        self,
-        placed: PlacedField,
-        matrices: Sequence[Matrix],
-        counts: Sequence[int],
-        space: Space,
-        blocks: dict[int, Array],
-    ) -> Any:
+    def _column(self, placed: PlacedField, blocks: _Blocks, space: Space) -> Any:
         pa, kind, column = self._pa, self._type(placed), placed.column(space)
         if column is None:
-            return pa.nulls(sum(counts), kind)
-        there = [is_there(matrix, column, space) for matrix in matrices]
+            return pa.nulls(blocks.rows, kind)
         dtype = column.dtype
-        if not all(there) or dtype is None or dtype.is_text or column.width is None:
-            listed = [
-                _listed(matrix, column, count) if is_filled else [None] * count
-                for matrix, count, is_filled in zip(matrices, counts, there, strict=True)
-            ]
-            return pa.array([value for part in listed for value in part], kind)
-        if column.block not in blocks:
-            blocks[column.block] = _together([m.block(column.block) for m in matrices], counts)
-        mask = _blank(column, matrices, counts)
-        block = blocks[column.block]
+        if dtype is None or dtype.is_text or column.width is None or not blocks.has(column):
+            return pa.array(blocks.listed(column), kind)
+        block, mask = blocks.block(column.block), blocks.blank(column)
         if not dtype.is_vector:
             return pa.array(_as(block[:, column.offset], dtype), kind, mask=mask)
         values = _as(block[:, column.offset : column.offset + column.width], dtype)
         offsets = pa.array(np.arange(len(values) + 1, dtype=np.int32) * column.width)
-        flat = pa.array(np.ascontiguousarray(values).ravel())
+        flat = pa.array(values.ravel())
         masked = None if mask is None else pa.array(mask)
         return pa.ListArray.from_arrays(offsets, flat, mask=masked)
+
+
+class _Blocks:
+    """Blocks of several requests below each other; each is put together once."""
+
+    def __init__(self, matrices: Sequence[Matrix], counts: Sequence[int], space: Space) -> None:
+        self.rows = sum(counts)
+        self._matrices = matrices
+        self._counts = counts
+        self._space = space
+        self._has_blanks = any(matrix.has_blanks for matrix in matrices)
+        self._there: dict[int, bool] = {}
+        self._blocks: dict[int, Array] = {}
+
+    def has(self, column: Column) -> bool:
+        """Whether every request has the column."""
+        found = self._there.get(column.block)
+        if found is None:
+            found = all(is_there(matrix, column, self._space) for matrix in self._matrices)
+            self._there[column.block] = found
+        return found
+
+    def block(self, index: int) -> Array:
+        """One row that stands for all of a request's is repeated."""
+        found = self._blocks.get(index)
+        if found is None:
+            parts = [
+                np.broadcast_to(block, (count, block.shape[1])) if len(block) != count else block
+                for block, count in zip(
+                    (matrix.block(index) for matrix in self._matrices), self._counts, strict=True
+                )
+            ]
+            found = self._blocks[index] = np.concatenate(parts)
+        return found
+
+    def blank(self, column: Column) -> Array | None:
+        """Mask of rows on which the column has no value; None when all have one."""
+        if not self._has_blanks:
+            return None
+        masks = [matrix.blank(column) for matrix in self._matrices]
+        parts = [
+            np.zeros(count, bool) if mask is None else mask
+            for mask, count in zip(masks, self._counts, strict=True)
+        ]
+        return np.concatenate(parts)
+
+    def listed(self, column: Column) -> list[Any]:
+        """Value by value; None where there is none."""
+        values: list[Any] = []
+        for matrix, count in zip(self._matrices, self._counts, strict=True):
+            if is_there(matrix, column, self._space):
+                values += _listed(matrix, column, count)
+            else:
+                values += [None] * count
+        return values
 
 
 _MODEL_COLUMNS = ("_endpoint", "_model_version")
@@ -177,38 +218,16 @@ def _as(values: Array, dtype: DType) -> Array:
     return np.ascontiguousarray(values if values.dtype == kind else values.astype(kind))
 
 
-def _together(parts: Sequence[Array], counts: Sequence[int]) -> Array:
-    """Blocks of several requests below each other; one row that stands for all is repeated."""
-    return np.concatenate(
-        [
-            part if len(part) == count else np.broadcast_to(part, (count, part.shape[1]))
-            for part, count in zip(parts, counts, strict=True)
-        ]
-    )
-
-
-def _blank(column: Column, matrices: Sequence[Matrix], counts: Sequence[int]) -> Array | None:
-    masks = [matrix.blank(column) if matrix.has_blanks else None for matrix in matrices]
-    if all(mask is None for mask in masks):
-        return None
-    return np.concatenate(
-        [
-            np.zeros(count, bool) if mask is None else mask
-            for mask, count in zip(masks, counts, strict=True)
-        ]
-    )
-
-
 def _listed(matrix: Matrix, column: Column, count: int) -> list[Any]:
     """One value per row; None where there is none. Without a type of its own, as text."""
     keys = matrix.keys(column)
     if keys is not None:
-        values: list[Any] = [_clean(key) for key in keys]
+        values: list[Any] = _all_clean(keys)
     else:
         array = matrix.column(column)
         dtype = column.dtype
         if dtype is None or (dtype.is_text and not dtype.is_vector):
-            values = [_clean(text) for text in format_text(array, dtype or dtype_of(array))]
+            values = _all_clean(format_text(array, dtype or dtype_of(array)))
         elif dtype.is_text:
             values = [[_clean(text) for text in row] for row in array.tolist()]
         else:
@@ -224,3 +243,7 @@ def _listed(matrix: Matrix, column: Column, count: int) -> list[Any]:
 def _clean(text: str) -> str:
     """Text as UTF-8 has it: what came as other bytes is shown by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _all_clean(texts: list[str]) -> list[str]:
+    return texts if "".join(texts).isascii() else [_clean(text) for text in texts]

@@ -19,6 +19,7 @@ from inferflow.engine.run import Run
 from inferflow.inferlog.counting import EXPIRED, FULL, UNWRITABLE, LogCounts
 from inferflow.inferlog.queue import LogQueue
 from inferflow.inferlog.sampling import daily_share
+from inferflow.inferlog.schema import LogSchema
 from inferflow.inferlog.taken import PlanLog, Taken
 from inferflow.plan.plan import Plan
 
@@ -58,9 +59,13 @@ class InferenceLog(Observer):
         most: int = 10_000,
         most_bytes: int = 64 * 1024 * 1024,
         now: Callable[[], float] = time.time,
+        keep: Callable[[LogSchema], None] = lambda _: None,
     ) -> None:
+        """`keep` is told once of every schema that something is written in."""
         self.counts = counts
         self._sink = sink
+        self._keep = keep
+        self._kept: set[tuple[str, str]] = set()
         self._queue = LogQueue(most=most, most_bytes=most_bytes)
         self._now = now
         self._plans: dict[str, PlanLog] = {}
@@ -81,18 +86,23 @@ class InferenceLog(Observer):
         plan_log = self._plan_log(run.plan)
         messages = plan_log.messages(run)
         self.counts.produced(messages)
-        if self._until is not None or not self._queue.offer(
+        if self.is_closed or not self._queue.offer(
             Taken(run, plan_log, at, plan_log.bytes_of(run))
         ):
             self.counts.lost(run.plan.config_id, FULL, messages)
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Write what was taken; give up after so long, and count what is left as expired."""
-        if self._until is not None:
+        if self.is_closed:
             return
         self._until = time.monotonic() + timeout_s
         self._queue.wake()
         self._thread.join()
+
+    @property
+    def is_closed(self) -> bool:
+        """From here on nothing is taken any more."""
+        return self._until is not None
 
     def _share(self, percent: int, at: float) -> Callable[[str], bool] | None:
         day = int(at // _DAY_S)
@@ -130,11 +140,18 @@ class InferenceLog(Observer):
             if taken is None:
                 return
             try:
+                self._keep_schema(taken)
                 self._sink.write(taken)
             except Exception:  # one request that cannot be logged must not cost the others
                 log.exception("request_not_logged", extra={"config_id": taken.config_id})
                 self.counts.lost(taken.config_id, UNWRITABLE, taken.log.messages(taken.run))
             time.sleep(0)  # a request may be waiting for the interpreter
+
+    def _keep_schema(self, taken: Taken) -> None:
+        which = (taken.config_id, taken.log.digest)
+        if which not in self._kept:
+            self._kept.add(which)
+            self._keep(taken.log.schema)
 
     def _tick(self) -> None:
         try:

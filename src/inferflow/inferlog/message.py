@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -45,6 +45,8 @@ _EVENT, _EVENT_ID, _PROPERTIES, _EVENT_USER = tag(1), tag(2), tag(4), tag(5)
 _CREATED_AT = varint(3 << 3)
 _PACKED_TYPE, _PACKED_VALUE = field(tag(1), TYPE_URL.encode()), tag(2)
 _ENVELOPE = tag(1)
+_SHORT = 0x7F
+"""The longest length that is a letter of one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +101,21 @@ class MessageWriter:
         """The log itself and the number of its rows, batch by batch."""
         run = taken.run
         rows = self._layouts[space].encode(run.matrix) if self._format == "proto" else None
-        entities = _entities(taken, space)
+        ids = _row_names(taken, space)
         head = _given(_USER, taken.user_id) + _given(_TRACKING, run.request.tracking_id)
         head += self._config
         tail = self._metadata + _given(_PARENT, run.request.parent_entity)
 
         def logs(part: slice) -> list[tuple[bytes, int]]:
-            log = b"".join((head, *entities[part], *self._features(taken, space, rows, part), tail))
+            features = self._features(taken, space, rows, part)
+            log = b"".join((head, entities(ids[part]), *features, tail))
             count = part.stop - part.start
             if len(log) > self._largest and count > 1:
                 middle = part.start + count // 2
                 return logs(slice(part.start, middle)) + logs(slice(middle, part.stop))
             return [(log if self._compress is None else self._compress(log), count)]
 
-        size, total = self._log.plan.log.batch_size, len(entities)
+        size, total = self._log.plan.log.batch_size, len(ids)
         parts = [slice(start, min(start + size, total)) for start in range(0, total, size)]
         return [log for part in parts for log in logs(part)]
 
@@ -138,12 +141,20 @@ def per_entity(rows: Rows) -> Sequence[bytes]:
     return [joined.tobytes()]
 
 
-def _entities(taken: Taken, space: Space) -> list[bytes]:
+def _row_names(taken: Taken, space: Space) -> Sequence[str]:
     ids = taken.ids(space)
-    texts = [
-        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in ids
-    ]
-    return fields(_ENTITY, [text.encode("utf-8", "replace") for text in texts])
+    if space == "target":
+        return cast(Sequence[str], ids)
+    return [json.dumps(each, ensure_ascii=False) for each in ids]
+
+
+def entities(names: Sequence[str]) -> bytes:
+    """The ids of rows, each as a field. Short ones of plain letters are joined as text, with
+    their lengths as letters."""
+    if max(map(len, names)) <= _SHORT and "".join(names).isascii():
+        before = _ENTITY.decode()
+        return "".join([f"{before}{chr(len(name))}{name}" for name in names]).encode()
+    return b"".join(fields(_ENTITY, [name.encode("utf-8", "replace") for name in names]))
 
 
 def _given(tag: bytes, text: str) -> bytes:

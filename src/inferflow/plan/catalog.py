@@ -44,6 +44,14 @@ class EntityInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownEntity:
+    """An entity of which only the service that has its features may know."""
+
+    where: str
+    """That service."""
+
+
+@dataclass(frozen=True, slots=True)
 class TensorInfo:
     """One input or output of a model. `None` in the shape is a free dimension."""
 
@@ -75,6 +83,10 @@ class UnknownSignature:
     """Whether its server did not answer at all."""
 
 
+MANAGER = "manager://"
+"""What the address of a fleet's managers begins with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where a model runs. `local[:model[@version]]` runs in this process."""
@@ -83,13 +95,21 @@ class Endpoint:
     """As the config (or an endpoint alias) writes it; empty means local."""
     model: str
     version: str | None
-    """None takes the highest version there is."""
+    """None takes the highest version there is, in a fleet the one in production. A fleet also takes
+    the name of a stage."""
     address: str | None = None
-    """host:port of a remote server, several with commas, or None for this process."""
+    """host:port of a remote server, several with commas, or None for this process. With
+    `manager://` in front, managers of the fleet it runs in."""
 
     @property
     def is_local(self) -> bool:
         return self.address is None
+
+    @property
+    def managers(self) -> str:
+        """host:port of whom to ask for workers, several with commas; empty when nobody need be."""
+        address = self.address or ""
+        return address.removeprefix(MANAGER) if address.startswith(MANAGER) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +150,7 @@ class Catalog(Protocol):
     @property
     def remote(self) -> RemotePolicy: ...
 
-    def entity(self, label: str) -> EntityInfo | None: ...
+    def entity(self, label: str) -> EntityInfo | UnknownEntity | None: ...
 
     def entity_labels(self) -> Collection[str]: ...
 

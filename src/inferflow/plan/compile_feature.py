@@ -10,7 +10,8 @@ import numpy as np
 
 from inferflow.dtypes import STRING, DType
 from inferflow.dtypes.casting import cast
-from inferflow.plan.catalog import EntityInfo, FeatureInfo, GroupInfo
+from inferflow.plan.assumed_features import assumed_entity
+from inferflow.plan.catalog import EntityInfo, FeatureInfo, GroupInfo, UnknownEntity
 from inferflow.plan.defaults import default_row
 from inferflow.plan.plan import CacheRule, Column, FeatureStep, Fill, KeySource, Step
 from inferflow.plan.problems import closest_hint
@@ -55,6 +56,13 @@ class FeatureCompiler(StepCompiler[FeatureStepSpec]):
                 f"the feature store has no entity {label!r}",
                 closest_hint(label, self._catalog.entity_labels()),
             )
+        if isinstance(entity, UnknownEntity):
+            self._problems.note(
+                f"{self._step.name}.fs_request.entity_label",
+                f"{label!r} is not known here, so {entity.where} is taken to have its features in"
+                " the types the config names",
+            )
+            return assumed_entity(self._step, self._problems)
         return entity
 
     def _check_keys(self, entity: EntityInfo) -> None:

@@ -3,6 +3,8 @@
 - nothing, `local`, `local:<model>[@<version>]`: in this process
 - `host:port[/<model>[@<version>]]`: a server of the Open Inference Protocol; several, separated
   by commas, are taken for servers that answer alike
+- `manager://host:port[/<model>[@<version or stage>]]`: whichever workers the manager of a fleet
+  names; several, separated by commas, are managers of one fleet
 
 The model and version of the step stand where an endpoint names none of its own.
 """
@@ -11,15 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from inferflow.plan.catalog import Endpoint, RemotePolicy
+from inferflow.plan.catalog import MANAGER, Endpoint, RemotePolicy
 
 LOCAL = "local"
 
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
-_FORMS = "write local, local:<model>, or host:port"
+_FORMS = "write local, local:<model>, host:port, or manager://host:port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,12 @@ def read_endpoint(
     if text.startswith(LOCAL + ":"):
         own_model, own_version = _model_of(text.removeprefix(LOCAL + ":"))
         return Endpoint(text, own_model or model, own_version or version)
-    if "://" in text:
+    scheme, rest = (MANAGER, text.removeprefix(MANAGER)) if text.startswith(MANAGER) else ("", text)
+    if "://" in rest:
         return Refused(f"{text!r} is no endpoint of a model", _FORMS)
-    servers, slash, rest = text.partition("/")
+    if scheme:  # the port that is set is one of model servers
+        policy = replace(policy, port=None)
+    servers, slash, rest = rest.partition("/")
     own_model, own_version = _model_of(rest)
     if slash and not own_model:
         return Refused(f"{text!r} names no model after its '/'", _FORMS)
@@ -50,7 +55,7 @@ def read_endpoint(
         if isinstance(address, Refused):
             return address
         addresses.append(address)
-    return Endpoint(text, own_model or model, own_version or version, ",".join(addresses))
+    return Endpoint(text, own_model or model, own_version or version, scheme + ",".join(addresses))
 
 
 def _addresses(servers: str, policy: RemotePolicy) -> Iterator[str | Refused]:

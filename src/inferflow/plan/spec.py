@@ -44,6 +44,8 @@ class FeatureSpec:
     label: str
     dtype: DType | None
     default: Any = None
+    group_dtype: DType | None = None
+    """What the config says of its group; `dtype` may be a less precise one."""
 
 
 @dataclass(frozen=True, slots=True)

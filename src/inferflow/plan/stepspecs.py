@@ -110,7 +110,9 @@ def _group(where: str, doc: GroupDoc, problems: Problems) -> GroupSpec:
         dtype = _parsed(quantised, f"{where}.feature_labels", problems) if quantised else None
         if label in features:
             problems.error(f"{where}.feature_labels", f"{label!r} is asked for twice")
-        features[label] = FeatureSpec(label, dtype or doc.data_type, doc.defaults.get(label))
+        features[label] = FeatureSpec(
+            label, dtype or doc.data_type, doc.defaults.get(label), doc.data_type
+        )
     for label in doc.defaults:
         if label not in features:
             problems.error(f"{where}.defaults", f"{label!r} is not among the group's features")

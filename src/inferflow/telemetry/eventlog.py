@@ -21,6 +21,8 @@ log = logging.getLogger("inferflow.events")
 
 _TELLING = frozenset({"DeadlinePassed", "StoreFailed"})
 """Errors whose texts are our own words; those of others may quote a value."""
+_LOG_LINES_PER_S = 0.1
+"""Lines about lost inference logs: brokers that are away lose them by the thousand."""
 
 
 class EventLog(Observer):
@@ -35,6 +37,7 @@ class EventLog(Observer):
         self._values = values
         self._chance = chance
         self._cap = LineCap(per_s, clock)
+        self._log_cap = LineCap(_LOG_LINES_PER_S, clock)
 
     def request_ended(self, request: RequestStats) -> None:
         failed = [record for record in request.steps if record.failure]
@@ -88,13 +91,13 @@ class EventLog(Observer):
         log.info("plan_removed", extra={"config_id": config_id})
 
     def logs_failed(self, config_id: str, why: str, messages: int) -> None:
-        if self._cap.admits():
+        if self._log_cap.admits():
             log.error(
                 "inference_log_failed",
                 extra={
                     "config_id": config_id,
                     "error": why,
                     "messages": messages,
-                    **self._cap.kept_back(),
+                    **self._log_cap.kept_back(),
                 },
             )

@@ -42,3 +42,16 @@ class Histogram:
             so_far += count
             buckets.append(("+Inf" if bound == float("inf") else repr(float(bound)), float(so_far)))
         return buckets
+
+
+def quantile(bounds: Sequence[float], counts: Sequence[int], share: float) -> float:
+    """The value that so large a share of values does not exceed, as far as buckets can tell: where
+    it falls between two bounds is taken to be even. 0 when nothing was counted; the last bound for
+    whatever is beyond it."""
+    wanted = share * sum(counts)
+    below, so_far = 0.0, 0
+    for bound, count in zip(bounds, counts, strict=False):
+        if count and so_far + count >= wanted:
+            return below + (bound - below) * (wanted - so_far) / count
+        below, so_far = bound, so_far + count
+    return bounds[-1] if sum(counts) else 0.0

@@ -137,13 +137,13 @@ LOGS_SENT = Metric(
     "inferflow_log_messages_total",
     "counter",
     ("config",),
-    "Inference log messages delivered; none are written yet.",
+    "Inference log messages delivered: to a broker, or in a file that can be read.",
 )
 LOGS_FAILED = Metric(
     "inferflow_log_errors_total",
     "counter",
     ("config", "error"),
-    "Inference log messages lost; none are written yet.",
+    "Inference log messages lost, by why: `queue_full`, `refused`, `expired`, `encoding_error`.",
 )
 CACHE_ITEMS = Metric("inferflow_cache_items", "gauge", (), "Rows in the feature cache.")
 CACHE_BYTES = Metric("inferflow_cache_bytes", "gauge", (), "Memory the feature cache takes.")
@@ -345,13 +345,13 @@ STATSD: dict[str, StatsdMetric] = {
             "inferflow.logging.kafka_sent",
             "count",
             _ID,
-            "Inference log messages delivered; none are written yet.",
+            "Inference log messages delivered: to a broker, or in a file that can be read.",
         ),
         StatsdMetric(
             "inferflow.logging.error",
             "count",
             (*_ID, "error"),
-            "Inference log messages lost; none are written yet.",
+            "Inference log messages lost, by why, as in Prometheus.",
         ),
         StatsdMetric("inferflow_config_schema_parsing_error", "count", _ID, "Configs refused."),
         StatsdMetric("inferflow.plan.reload.total", "count", _ID, "Configs accepted."),

@@ -39,7 +39,8 @@ RELEASES = Metric(
     "inferflow_worker_batches_total",
     "counter",
     (*MODEL, "reason"),
-    "Runs by why they were started: `full`, `preferred`, `delay`, `deadline`, `drain`, `alone`.",
+    "Runs by why they were started: `full`, `preferred`, `delay`, `deadline`, `drain`, `alone`,"
+    " `sample`.",
 )
 QUEUE_DURATION = Metric(
     "inferflow_worker_queue_duration_seconds",

@@ -56,6 +56,7 @@ class WorkerTally:
     def __init__(self, *, with_process: bool = True) -> None:
         self._versions: dict[tuple[str, str], VersionTally] = {}
         self._keys: dict[Labels, int] = {}
+        self._used: dict[str, list[int]] = {}
         self._gauges: dict[Metric, Read] = {}
         self._registry = new_registry(self, with_process=with_process)
 
@@ -84,6 +85,9 @@ class WorkerTally:
             if labels not in self._keys and len(self._keys) >= _MOST_KEYS:
                 labels = (OTHER, OTHER, outcome)
             self._keys[labels] = self._keys.get(labels, 0) + 1
+            used = self._used.setdefault(key, [0, 0])
+            used[0] += 1
+            used[1] += outcome != "ok"
 
     def batch_ran(
         self, model: str, version: str, requests: int, rows: int, reason: str, run_s: float
@@ -116,6 +120,16 @@ class WorkerTally:
             key = (model, version) if len(self._versions) < _MOST_MODELS else (OTHER, OTHER)
             found = self._versions.setdefault(key, VersionTally())
         return found
+
+    # --- what a manager is told -------------------------------------------------------------
+
+    def key_totals(self) -> dict[str, tuple[int, int]]:
+        """Requests since the start by the API key behind them, and how many of them failed."""
+        return {key: (asked, failed) for key, (asked, failed) in self._used.items()}
+
+    def versions(self) -> dict[tuple[str, str], VersionTally]:
+        """What was counted by model and version. Not to be changed."""
+        return self._versions
 
     # --- what is shown ----------------------------------------------------------------------
 

@@ -84,6 +84,25 @@ def test_a_look_that_finds_nothing_new_is_quiet() -> None:
     assert len(told) == 1
 
 
+def test_a_source_that_cannot_be_read_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Away(Shelf):
+        why = "away"
+
+        def read(self) -> Written:
+            if self.why:
+                raise InvalidInput(self.why)
+            return super().read()
+
+    shelf = Away(sum="a + b")
+    live = LiveExpressions(shelf)
+    for why in ("away", "away", "still away", "", "away"):
+        shelf.why = why
+        live.keep_looking()
+    told = [record.getMessage().rpartition(": ")[2] for record in caplog.records]
+    assert [each for each in told if "away" in each] == ["away", "still away", "away"]
+    assert live.ids == ("sum",)
+
+
 # --- files ----------------------------------------------------------------------------------
 
 

@@ -137,9 +137,6 @@ def test_settings_that_nothing_acts_on_are_these() -> None:
     idle = [setting.name for setting in settings_of(Settings) if setting.unused]
     assert idle == [
         "cache_type",
-        *("onfs." + name for name in ("host", "port", "plain_text", "caller_id", "caller_token")),
-        *("kafka." + name for name in ("bootstrap_servers", "logging_topic")),
-        *("service." + name for name in ("v2_logging_type", "compression_enabled")),
         *(
             "compatibility." + name
             for name in ("gc_percentage", "dag_topology_cache_size", "dag_topology_cache_ttl_sec")

@@ -18,7 +18,7 @@ def test_settings_are_shown_by_table_with_value_origin_and_meaning(
     shown = run("settings", starter).stdout
     assert "drain_pause = 1000 ms  (environment INFERFLOW_DRAIN_PAUSE)" in shown
     assert "max_in_flight = 512  (default; INFERFLOW_MAX_IN_FLIGHT)" in shown
-    assert "Not used: there is no inference log yet." in shown
+    assert "Not used: a plan lives as long as its config." in shown
     assert "password = ***" in shown
     assert "hush" not in shown
     assert shown.index("[serve]") < shown.index("drain_pause") < shown.index("[telemetry]")

@@ -85,7 +85,9 @@ def filled_matrices(draw: st.DrawFn) -> Filled:
         dtypes = [element.vector if vector else element for vector in are_vectors]
         rows = draw(st.sampled_from([1, filled.rows]))
         values = draw(_values(element, rows, sum(widths)))
-        blank = draw(st.none() | st.lists(st.booleans(), min_size=filled.rows, max_size=filled.rows))
+        blank = draw(
+            st.none() | st.lists(st.booleans(), min_size=filled.rows, max_size=filled.rows)
+        )
         filled.add(dtypes, values, widths, None if blank is None else np.array(blank))
     return filled
 

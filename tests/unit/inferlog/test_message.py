@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from inferflow._proto.pool import message_class
+from inferflow._proto.messages import InferflowLog, KafkaRequest
 from inferflow.errors import InvalidInput, NotFound
 from inferflow.inferlog.decoding import LoggedRows, decode_message, log_of
 from inferflow.inferlog.message import FORMATS, Format, LogMessage, MessageWriter, metadata_byte
 from inferflow.inferlog.schema import LogSchema
 from inferflow.inferlog.taken import Taken
 
-from .conftest import AT, Answer, ranker, taken, three_items
+from .worlds import AT, Answer, ranker, taken, three_items
 
 
 def find_in(schema: LogSchema) -> Any:
@@ -50,9 +50,9 @@ def test_a_version_of_more_than_four_bits_leaves_the_format_alone() -> None:
 def test_messages_are_what_protobuf_writes(answered: Answer, text: str) -> None:
     request = three_items(tracking_id=text, user_id=text)
     (message,) = written(taken(answered(ranker(), request)))
-    parsed = message_class("KafkaRequest").FromString(message.value)
+    parsed = KafkaRequest.FromString(message.value)
     assert parsed.SerializeToString() == message.value
-    log = message_class("InferflowLog").FromString(parsed.value.properties.value)
+    log = InferflowLog.FromString(parsed.value.properties.value)
     assert log.SerializeToString() == parsed.value.properties.value
     assert parsed.value.event_name == "inferflow_inference_logs"
     assert parsed.value.event_id == log.tracking_id == text

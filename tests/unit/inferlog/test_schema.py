@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inferflow.inferlog.schema import log_schema, schema_from
 
-from .conftest import Answer, ranker, three_items
+from .worlds import Answer, ranker, three_items
 
 
 def listed(answered: Answer, **response: object) -> list[tuple[str, str, int]]:

@@ -31,6 +31,8 @@ def read(text: str, policy: RemotePolicy = ANY) -> Endpoint | Refused:
         ("predator:8001/other@7", "other", "7", "predator:8001"),
         ("a:1, b:2,c:3/other", "other", "3", "a:1,b:2,c:3"),
         ("p.models.svc.cluster.local:08001", "ranker", "3", "p.models.svc.cluster.local:8001"),
+        ("manager://m:50060", "ranker", "3", "manager://m:50060"),
+        ("manager://m1:50060,m2:1/other@staging", "other", "staging", "manager://m1:50060,m2:1"),
     ],
 )
 def test_an_endpoint_says_where_and_may_say_which_model(
@@ -52,6 +54,10 @@ def test_an_endpoint_says_where_and_may_say_which_model(
         ("a:1,,b:2", "'' is no endpoint"),
         ("http://predator:8001", "is no endpoint"),
         ("unix:///tmp/socket", "is no endpoint"),
+        ("manager://", "'' is no endpoint"),
+        ("manager://http://m:1", "is no endpoint"),
+        ("manager://m", "'m' names no port"),
+        ("manager://m:50060/", "names no model after its '/'"),
         ("pre dator:8001", "is no endpoint"),
         ("user@predator:8001", "is no endpoint"),
     ],
@@ -60,7 +66,7 @@ def test_what_is_no_endpoint_is_refused_with_what_would_be(text: str, what: str)
     refused = read(text)
     assert isinstance(refused, Refused)
     assert what in refused.what
-    assert refused.hint == "write local, local:<model>, or host:port"
+    assert refused.hint == "write local, local:<model>, host:port, or manager://host:port"
 
 
 def test_a_host_alone_takes_the_port_that_is_set() -> None:
@@ -68,6 +74,7 @@ def test_a_host_alone_takes_the_port_that_is_set() -> None:
     assert read("predator", policy) == Endpoint("predator", "ranker", "3", "predator:8090")
     assert read("[::1]", policy) == Endpoint("[::1]", "ranker", "3", "[::1]:8090")
     assert read("predator:1", policy) == Endpoint("predator:1", "ranker", "3", "predator:1")
+    assert isinstance(read("manager://m", policy), Refused)
 
 
 @pytest.mark.parametrize(

@@ -28,27 +28,32 @@ class Ticking:
 
 
 class House:
-    """Calls that each use the loop for four milliseconds."""
+    """Calls that each use the loop for four milliseconds, unless told otherwise."""
 
-    def __init__(self, max_wait_s: float = 0.25) -> None:
+    def __init__(self, max_wait_s: float = 0.25, call_s: float = CALL_S) -> None:
         self.clock = Ticking()
+        self.call_s = call_s
         patience = Patience(max_wait_s)
-        patience.average_s = CALL_S
+        patience.average_s = call_s
         self.turns = Turns(patience, clock=self.clock)
         self.served: list[Any] = []
+        self.events: list[str] = []
 
     async def call(self, name: Any, left_s: float = LONG) -> None:
         self.turns.came()
         await self.turns.take(left_s)
         self.served.append(name)
-        self.clock.now += CALL_S
-        self.turns.worked(CALL_S)
+        self.events.append(f"scored {name}")
+        self.clock.now += self.call_s
+        await self.turns.worked(self.call_s)
+        self.events.append(f"sent {name}")
 
     async def work(self, calls: int) -> None:
         """So many calls, one right after the other."""
         for number in range(calls):
             await self.call(number)
         self.served.clear()
+        self.events.clear()
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -119,6 +124,38 @@ def test_a_call_with_little_time_left_is_refused_first() -> None:
         )
         assert isinstance(ended[-1], Overloaded)
         assert house.served == list(range(10))
+
+    run(test())
+
+
+def test_quick_calls_are_scored_together_before_their_answers_are_sent() -> None:
+    async def test() -> None:
+        house = House(call_s=0.0005)
+        await house.work(30)
+        await asyncio.gather(*[house.call(name) for name in range(12)])
+        assert house.events == [
+            *(f"scored {name}" for name in range(8)),
+            *(f"sent {name}" for name in range(8)),
+            *(f"scored {name}" for name in range(8, 12)),
+            *(f"sent {name}" for name in range(8, 12)),
+        ]
+
+    run(test())
+
+
+def test_the_answer_of_a_slow_call_does_not_wait_for_others_to_be_scored() -> None:
+    async def test() -> None:
+        house = House()
+        await house.work(3)
+        await asyncio.gather(*[house.call(name) for name in range(3)])
+        assert house.events == [
+            "scored 0",
+            "sent 0",
+            "scored 1",
+            "sent 1",
+            "scored 2",
+            "sent 2",
+        ]
 
     run(test())
 

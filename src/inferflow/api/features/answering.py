@@ -58,7 +58,7 @@ def decoded_result(
     """The same as a DecodedResult."""
     columns = [
         fields(_VALUE, _utf8(texts_of(_elements(found.rows, column), column.dtype)))
-        for column in selection.columns
+        for column in _columns(selection, found)
     ]
     rows = _rows(_DECODED_ROW, keys, _joined(columns, found.count), found.inverse)
     return selection.decoded_head + rows + presence
@@ -68,11 +68,12 @@ def presence(selection: Selection, found: Found, now_ms: int) -> bytes:
     """Where values come from and when they were written, as a field of either answer."""
     groups = found.rows.groups
     states = np.zeros((found.count, len(selection.columns)), np.uint8)
-    for at, column in enumerate(selection.columns):
+    for at, column in enumerate(_columns(selection, found)):
         states[:, at] = _states(groups[column.group], column.feature)
     written = np.zeros((found.count, len(selection.group_of_entry)), np.int64)
     for at, number in enumerate(selection.group_of_entry):
-        times = None if number == NOT_READ else groups[number].written_ms
+        is_read = found.count and number != NOT_READ
+        times = groups[number].written_ms if is_read else None
         if times is not None:
             written[:, at] = times
     if found.inverse is not None:
@@ -108,10 +109,17 @@ def _rows(
     return b"".join(parts)
 
 
+def _columns(selection: Selection, found: Found) -> tuple[Column, ...]:
+    """The columns there are values for: none where nothing was asked."""
+    return selection.columns if found.count else ()
+
+
 def _bodies(selection: Selection, found: Found) -> list[bytes]:
     """The columns of each row."""
     segments: list[list[bytes]] = []
-    for is_text, columns in groupby(selection.columns, lambda column: column.dtype.is_text):
+    for is_text, columns in groupby(
+        _columns(selection, found), lambda column: column.dtype.is_text
+    ):
         if is_text:
             segments += [_texts(found.rows, column) for column in columns]
         else:

@@ -37,8 +37,8 @@ SERVICE = "numerix.Numerix"
 CALLER = "numerix-caller-id"
 NO_CALLER = "unknown-caller"
 
-_HEAVY_BYTES = 32 * 1024
-"""A longer request takes a millisecond or more, so a thread answers it."""
+_HEAVY_BYTES = 16 * 1024
+"""A longer request may take a millisecond or more, so a thread answers it."""
 _ERRORS = (InvalidInput, NotFound, ComputeFailed)
 """Failures that are part of an answer."""
 

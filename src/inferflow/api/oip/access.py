@@ -20,12 +20,21 @@ class Caller(Protocol):
         """Under which name this caller is counted."""
         ...
 
+    @property
+    def version(self) -> str:
+        """The version this caller means who names none; empty for the model's default."""
+        ...
+
     def check_inference(self, model: str, version: str) -> None:
         """Raises PermissionDenied or RateLimited."""
         ...
 
+    def check_model(self, model: str) -> None:
+        """For looking at a model. Raises PermissionDenied."""
+        ...
+
     def check_administration(self) -> None:
-        """For loading and unloading. Raises PermissionDenied."""
+        """For looking at all models, loading and unloading. Raises PermissionDenied."""
         ...
 
 

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import grpc
@@ -48,6 +48,8 @@ _STREAM_AHEAD = 16
 
 Context = Any
 Handle = Callable[[Message, Deadline], Awaitable[Message]]
+Rule = Literal["anybody", "identified", "model", "administration"]
+"""Who may make a call that is not inference, where callers have to be identified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +100,20 @@ class InferenceService:
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """To be registered with a server. They see raw bytes: what does not parse is our answer."""
         unary = grpc.unary_unary_rpc_method_handler
-        calls: dict[str, tuple[Handle, bool]] = {
-            "ServerLive": (self._server_live, False),
-            "ServerReady": (self._server_ready, False),
-            "ServerMetadata": (self._server_metadata, False),
-            "ModelReady": (self._model_ready, False),
-            "ModelMetadata": (self._model_metadata, False),
-            "ModelConfig": (self._model_config, False),
-            "ModelStatistics": (self._model_statistics, False),
-            "RepositoryIndex": (self._repository_index, False),
-            "RepositoryModelLoad": (self._repository_load, True),
-            "RepositoryModelUnload": (self._repository_unload, True),
+        calls: dict[str, tuple[Handle, Rule]] = {
+            "ServerLive": (self._server_live, "anybody"),
+            "ServerReady": (self._server_ready, "anybody"),
+            "ServerMetadata": (self._server_metadata, "identified"),
+            "ModelReady": (self._model_ready, "model"),
+            "ModelMetadata": (self._model_metadata, "model"),
+            "ModelConfig": (self._model_config, "model"),
+            "ModelStatistics": (self._model_statistics, "model"),
+            "RepositoryIndex": (self._repository_index, "administration"),
+            "RepositoryModelLoad": (self._repository_load, "administration"),
+            "RepositoryModelUnload": (self._repository_unload, "administration"),
         }
         methods: dict[str, Any] = {
-            name: unary(self._told(name, handle, changes=changes))
-            for name, (handle, changes) in calls.items()
+            name: unary(self._told(name, handle, rule)) for name, (handle, rule) in calls.items()
         }
         methods["ModelInfer"] = unary(self._model_infer)
         methods["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(self._model_stream)
@@ -184,6 +185,13 @@ class InferenceService:
         request = parse_infer(body)
         model, version = request.model_name, request.model_version
         call.request_id = request.id
+        if caller is not None:
+            call.key = caller.key_id
+            version = version or caller.version
+            if version:  # before anything is looked up for somebody who may not use it
+                call.model, call.version = model, version
+                caller.check_inference(model, version)
+        needs_check = caller is not None and not version
         urgency = urgency_of(request)
         lane = self._host.ready(model, version)
         if lane is None:
@@ -191,8 +199,7 @@ class InferenceService:
         else:
             version = lane.model.signature.version
         call.model, call.version = model, version
-        if caller is not None:  # before anything is loaded for somebody who may not use it
-            call.key = caller.key_id
+        if caller is not None and needs_check:  # before anything is loaded
             caller.check_inference(model, version)
         if lane is None:
             lane = await self._host.lane(model, version, deadline)
@@ -224,7 +231,7 @@ class InferenceService:
     # --- everything else --------------------------------------------------------------------
 
     def _told(
-        self, method: str, handle: Handle, *, changes: bool
+        self, method: str, handle: Handle, rule: Rule
     ) -> Callable[[bytes, Context], Awaitable[bytes]]:
         """A handler that parses, asks for permission, and turns failures into statuses."""
         message = message_class(f"inference.{method}Request")
@@ -232,10 +239,11 @@ class InferenceService:
         async def answer(body: bytes, context: Context) -> bytes:
             failed: InferflowError
             try:
-                caller = self._identified(context)
-                if changes and caller is not None:
-                    caller.check_administration()
-                reply = await handle(parse(message, body), self._deadline(context))
+                caller = None if rule == "anybody" else self._identified(context)
+                request = parse(message, body)
+                if caller is not None:
+                    _check(caller, rule, request)
+                reply = await handle(request, self._deadline(context))
                 return reply.SerializeToString()  # type: ignore[no-any-return]
             except InferflowError as refused:
                 failed = refused
@@ -297,6 +305,13 @@ class InferenceService:
         _only_repository(request)
         await self._host.unload(request.model_name)
         return message_class("inference.RepositoryModelUnloadResponse")()
+
+
+def _check(caller: Caller, rule: Rule, request: Message) -> None:
+    if rule == "administration" or (rule == "model" and not request.name):
+        caller.check_administration()
+    elif rule == "model":
+        caller.check_model(request.name)
 
 
 def _only_repository(request: Message) -> None:

@@ -22,10 +22,13 @@ class SessionAccess:
         self._rates = KeyRates(monotonic)
         self._limits: Mapping[str, RateLimit] = {}
         self._verifier: TokenVerifier | None = None
+        self._worker_id = ""
 
     def joined(self, worker_id: str) -> None:
         """The name that tokens must have been made for."""
-        self._verifier = TokenVerifier(worker_id, self._clock)
+        if worker_id != self._worker_id:
+            self._worker_id = worker_id
+            self._verifier = TokenVerifier(worker_id, self._clock)
 
     def use(
         self,
@@ -58,8 +61,9 @@ class SessionCaller:
     def key_id(self) -> str:
         return self._claims.key_id
 
-    def version_of(self, model: str) -> str:
-        return self._claims.version if model == self._claims.model else ""
+    @property
+    def version(self) -> str:
+        return self._claims.version
 
     def check_inference(self, model: str, version: str) -> None:
         claims = self._claims

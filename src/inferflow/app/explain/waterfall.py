@@ -74,6 +74,8 @@ def _step_facts(
     elif record.kind == "model":
         arm = recording.arms.get(step.name, "")
         facts |= {"endpoint": record.endpoint, "answered_by": arm, "batches": record.batches}
+    elif record.endpoint:
+        facts["endpoint"] = record.endpoint
     if record.kind in ("model", "compute"):
         facts |= {"nans": record.nans, "blank": _blank(step, recording)}
     return facts

@@ -20,6 +20,7 @@ from typing import Any
 
 from inferflow.app import serving
 from inferflow.app.config_stores import open_served
+from inferflow.app.inference_log import open_inference_log
 from inferflow.app.processes.asking import everyone_through
 from inferflow.app.processes.following import Follower
 from inferflow.app.processes.messages import (
@@ -38,6 +39,7 @@ from inferflow.app.recordings.pages import LocalPages
 from inferflow.app.recordings.records import Records, open_keeper
 from inferflow.app.wiring import Embedded, open_bare
 from inferflow.errors import InferflowError
+from inferflow.inferlog.log import InferenceLog
 from inferflow.telemetry import Telemetry, TelemetrySettings, open_logs, open_telemetry
 
 log = logging.getLogger("inferflow.processes")
@@ -54,9 +56,11 @@ def main() -> int:
         logs = open_logs(chosen)
         _number_lines(orders.number)
         keeper = open_keeper(orders.settings.serve)
-        telemetry = open_telemetry(chosen, [keeper])
+        inference_log = open_inference_log(orders.root, orders.settings, tag=f"{orders.number}-")
+        watching = [keeper, *([inference_log] if inference_log else [])]
+        telemetry = open_telemetry(chosen, watching)
         try:
-            _run(orders, telemetry, keeper, say)
+            _run(orders, telemetry, keeper, say, inference_log)
         finally:
             telemetry.close()
             logs.close()
@@ -99,7 +103,15 @@ def _own_log(chosen: TelemetrySettings, number: int) -> TelemetrySettings:
     return replace(chosen, log_file=str(path.with_name(f"{path.stem}.{number}{path.suffix}")))
 
 
-def _run(orders: Orders, telemetry: Telemetry, keeper: Keeper, say: Say) -> None:
+def _run(
+    orders: Orders,
+    telemetry: Telemetry,
+    keeper: Keeper,
+    say: Say,
+    inference_log: InferenceLog | None,
+) -> None:
+    if inference_log is not None:
+        inference_log.counts.observer = telemetry.observer
     embedded = open_bare(orders.root, orders.settings, observer=telemetry.observer)
     try:
         telemetry.watch_cache(embedded.cache)
@@ -110,6 +122,8 @@ def _run(orders: Orders, telemetry: Telemetry, keeper: Keeper, say: Say) -> None
         serving.run(_Child(embedded, follower, telemetry, records, say).serve())
     finally:
         embedded.close()
+        if inference_log is not None:
+            inference_log.close(orders.settings.logs.flush_timeout / 1000)
     say(LastPage(telemetry.render().decode()))
 
 

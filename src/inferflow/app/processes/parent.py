@@ -16,6 +16,7 @@ from pathlib import Path
 
 from inferflow.api.http import JSON, METRICS, HttpServer, Reply, Route, start_http
 from inferflow.api.insight import insight
+from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import Desk, operate_trees
 from inferflow.app import serving
 from inferflow.app.places import data_dir
@@ -119,7 +120,7 @@ class Parent:
             with serving.stop_signals() as (end, hurry):
                 self.http = await start_http(
                     self._routes(),
-                    trees=operate_trees(desk),
+                    trees={**operate_trees(desk), **log_schema_trees(self._role.schemas.find)},
                     host=self.settings.bind,
                     port=self.settings.http_port,
                 )

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import grpc
 
 from inferflow._proto.pool import message_class
-from inferflow.client.manager.failures import UNSENT, error_of
+from inferflow.client.manager.failures import error_of, is_unsent
 from inferflow.errors import InferflowError, InvalidInput, Unreachable
 from inferflow.rpc.channel import open_blocking_channel
 from inferflow.rpc.headers import AUTHORIZATION
@@ -73,15 +73,30 @@ class ManagerCalls:
 
     def send(self, method: str, requests: Callable[[], Iterable[Message]], answer: str) -> Message:
         """The answer to a stream of messages. It is never repeated: only the sender knows from
-        where to go on."""
+        where to go on. What `requests` raises is raised here."""
+        broke: list[Exception] = []
+
+        def bodies() -> Iterator[bytes]:
+            # gRPC asks for them in a thread of its own, and keeps to itself what goes wrong there.
+            try:
+                for each in requests():
+                    yield each.SerializeToString()
+            except Exception as failed:
+                broke.append(failed)
+                raise
 
         def call(channel: grpc.Channel) -> bytes:
             stub: Any = channel.stream_unary(f"/{PACKAGE}.{method}")
-            bodies = (each.SerializeToString() for each in requests())
-            done: bytes = stub(bodies, metadata=self._metadata)
+            done: bytes = stub(bodies(), metadata=self._metadata)
             return done
 
-        return declared(answer).FromString(self._tried(method, call, repeatable=False))
+        try:
+            body = self._tried(method, call, repeatable=False)
+        except InferflowError:
+            if broke:
+                raise broke[0] from None
+            raise
+        return declared(answer).FromString(body)
 
     def stream(self, method: str, request: Message, answer: str) -> Iterator[Message]:
         """A stream of messages in answer to one, from the manager that answered last."""
@@ -110,7 +125,7 @@ class ManagerCalls:
                 done = call(self._channels[at])
             except grpc.RpcError as failed:
                 error = self._told(failed, method, self.addresses[at])
-                unsent = UNSENT in (failed.details() or "")
+                unsent = is_unsent(failed.details() or "")
                 if not isinstance(error, Unreachable) or not (repeatable or unsent):
                     raise error from failed
                 failures.append(error)

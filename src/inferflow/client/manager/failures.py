@@ -22,8 +22,12 @@ from inferflow.rpc.headers import RETRY_AFTER
 
 Trailing = Mapping[str, str | bytes]
 
-UNSENT = "failed to connect to all addresses"
+_UNSENT = ("failed to connect to all addresses", "connections to all backends failing")
 """What gRPC says when a call never left."""
+
+
+def is_unsent(details: str) -> bool:
+    return any(words in details for words in _UNSENT)
 
 
 def error_of(

@@ -69,6 +69,9 @@ class FleetLink:
         self._clock = clock
         self._chance = chance
         self._ended = threading.Event()
+        self._wake = threading.Event()
+        self._beaten = threading.Condition()
+        self._beats = 0
         self._thread = threading.Thread(target=self._run, name="inferflow-fleet", daemon=True)
         self._worker_id = ""
         self._period_s = 1.0
@@ -83,8 +86,16 @@ class FleetLink:
     def close(self) -> None:
         """Stop reporting. Waits for a report under way."""
         self._ended.set()
+        self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
+
+    def catch_up(self) -> None:
+        """Report at once, and return when that was answered or has failed; any other thread."""
+        with self._beaten:
+            before = self._beats
+            self._wake.set()
+            self._beaten.wait_for(lambda: self._beats > before, _TIMEOUT_S)
 
     def leave(self) -> None:
         """Tell the manager that no new caller is to be sent here; when it cannot be told, it will
@@ -121,7 +132,11 @@ class FleetLink:
             except Exception:  # the boundary of the thread: without it the worker would fall silent
                 log.exception("fleet_link_broke")
                 wait_s = _LONGEST_PAUSE_S
-            self._ended.wait(wait_s)
+            with self._beaten:
+                self._beats += 1
+                self._beaten.notify_all()
+            self._wake.wait(wait_s)
+            self._wake.clear()
 
     def _join(self) -> None:
         answer = self._calls.ask(

@@ -12,7 +12,7 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,8 +30,12 @@ _ONLY = "1"
 class ManagerSource:
     """A `ModelSource`. Called from threads."""
 
-    def __init__(self, calls: ManagerCalls, cache: Path) -> None:
+    def __init__(self, calls: ManagerCalls, cache: Path, ask_again: Callable[[], None]) -> None:
+        """`ask_again` sees to it that what the manager has published until now is known: it is
+        used when somebody asks for a version that is not."""
         self._calls = calls
+        self._ask_again = ask_again
+        self._is_new = False
         self._whole = cache / "models"
         self._parts = cache / "parts"
         self._repository = ModelRepository(self._whole)
@@ -43,6 +47,7 @@ class ManagerSource:
     def use(self, versions: tuple[RemoteVersion, ...]) -> None:
         """What the registry has from now on."""
         self._versions = {(each.model, each.version): each for each in versions}
+        self._is_new = True
         self.corrupt = {key: why for key, why in self.corrupt.items() if key in self._versions}
 
     def options(self, model: str) -> Mapping[str, object]:
@@ -51,6 +56,11 @@ class ManagerSource:
         return found[-1].options if found else {}
 
     def index(self) -> Mapping[str, tuple[str, ...]]:
+        """What there is. Asked twice without news, the manager is asked first: a caller may have
+        come straight from it, with a version that this worker has not heard of yet."""
+        if not self._is_new:
+            self._ask_again()
+        self._is_new = False
         found: dict[str, list[str]] = {}
         for model, version in self._versions:
             found.setdefault(model, []).append(version)

@@ -79,7 +79,8 @@ def read_signature(body: bytes, endpoint: Endpoint) -> RemoteSignature | Unknown
         return UnknownSignature(f"{endpoint.address} does not say which tensors it takes and gives")
     signature = ModelSignature(
         endpoint.model,
-        endpoint.version or _highest(answer.versions),
+        # A fleet says which version it chose, where an endpoint names a stage or none.
+        (not endpoint.managers and endpoint.version) or _highest(answer.versions),
         tuple(map(_tensor, answer.inputs)),
         tuple(map(_tensor, answer.outputs)),
         hashlib.blake2b(answer.SerializeToString(deterministic=True), digest_size=16).hexdigest(),

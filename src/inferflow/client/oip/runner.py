@@ -1,4 +1,4 @@
-"""The engine's `ModelRunner` for models on other hosts.
+"""The engine's `ModelRunner` for models on other hosts: of servers that are named, or of a fleet.
 
 A line to a server is shared by everything prepared for it, and held by nothing else: when the
 last plan that uses an endpoint is gone, and with it the last request that ran by that plan, the
@@ -12,15 +12,16 @@ import time
 import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from inferflow.client.oip.answer import read_answer
 from inferflow.client.oip.line import Line, LineOptions
-from inferflow.client.oip.metadata import RemoteSignature, ask_signature, read_signature
+from inferflow.client.oip.metadata import Known, RemoteSignature, ask_signature, read_signature
 from inferflow.client.oip.request import InferRequest
 from inferflow.client.oip.signatures import Mark, Signatures
+from inferflow.client.sdk.line import FleetLine
+from inferflow.client.sdk.registered import ask_registry
 from inferflow.dtypes import Array
 from inferflow.engine.deadline import Clock, Deadline
 from inferflow.errors import EngineFault, InvalidInput, ModelFailed
@@ -32,23 +33,21 @@ class RemoteOptions:
     line: LineOptions = field(default_factory=LineOptions)
     default_deadline_ms: float = 1_000.0
     """For calls that nobody set a limit for: no call waits for ever."""
+    fleet_key: str = field(default="", repr=False)
+    """The API key managers are shown."""
     metadata_timeout_s: float = 5.0
     """How long a server may take to say what a model takes, when a config is loaded."""
     clock: Clock = time.monotonic
 
 
 class RemoteModels:
-    """Models behind `host:port` endpoints, prepared and run."""
+    """Models behind `host:port` and `manager://` endpoints, prepared and run."""
 
     def __init__(self, options: RemoteOptions | None = None) -> None:
         self._options = options or RemoteOptions()
-        ask = partial(
-            ask_signature,
-            timeout_s=self._options.metadata_timeout_s,
-            headers=self._options.line.headers,
-        )
-        self._signatures = Signatures(ask, clock=self._options.clock)
-        self._lines: weakref.WeakValueDictionary[str, Line] = weakref.WeakValueDictionary()
+        self._signatures = Signatures(self._asked, clock=self._options.clock)
+        self._lines: weakref.WeakValueDictionary[object, Line | FleetLine]
+        self._lines = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
 
     def is_local(self, endpoint: Endpoint) -> bool:  # noqa: ARG002  # none of these is
@@ -83,16 +82,30 @@ class RemoteModels:
         for line in list(self._lines.values()):
             line.close()
 
-    def _line(self, endpoint: Endpoint) -> Line:
+    def _asked(self, endpoint: Endpoint) -> Known:
+        options = self._options
+        if endpoint.managers:
+            return ask_registry(endpoint, options.fleet_key, timeout_s=options.metadata_timeout_s)
+        return ask_signature(
+            endpoint, timeout_s=options.metadata_timeout_s, headers=options.line.headers
+        )
+
+    def _line(self, endpoint: Endpoint) -> Line | FleetLine:
         if endpoint.address is None:
             raise EngineFault(f"endpoint {endpoint.text!r} is in this process")
+        which = replace(endpoint, text="") if endpoint.managers else endpoint.address
         with self._lock:
-            found = self._lines.get(endpoint.address)
+            found = self._lines.get(which)
             if found is None:
-                found = self._lines[endpoint.address] = Line(endpoint.address, self._options.line)
+                found = self._lines[which] = self._opened(endpoint, endpoint.address)
         with suppress(InvalidInput):  # calls will say so, until the name is known
             found.look_up()
         return found
+
+    def _opened(self, endpoint: Endpoint, address: str) -> Line | FleetLine:
+        if endpoint.managers:
+            return FleetLine(endpoint, self._options.fleet_key)
+        return Line(address, self._options.line)
 
 
 class RemoteModel:
@@ -101,14 +114,14 @@ class RemoteModel:
     def __init__(
         self,
         endpoint: Endpoint,
-        line: Line,
+        line: Line | FleetLine,
         known: RemoteSignature | None,
         inputs: tuple[str, ...],
         outputs: tuple[str, ...],
         options: RemoteOptions,
     ) -> None:
         self.endpoint = endpoint
-        self.version = endpoint.version or (known.signature.version if known else "")
+        self.version = (known.signature.version if known else endpoint.version) or ""
         self._line = line
         self._inputs = inputs
         self._outputs = outputs
@@ -116,7 +129,7 @@ class RemoteModel:
         self._default_deadline_ms = options.default_deadline_ms
         self._request = InferRequest(
             endpoint.model,
-            endpoint.version,
+            None if endpoint.managers else endpoint.version,  # a manager chooses it
             inputs,
             outputs,
             bf16=known.bf16_inputs if known else (),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from types import TracebackType
@@ -81,7 +81,7 @@ class AsyncFleetClient:
         outputs: Sequence[str] | None = None,
         deadline_ms: float | None = None,
         ahead: int = AHEAD,
-    ) -> AsyncIterator[Outputs]:
+    ) -> AsyncGenerator[Outputs, None]:
         """Run a model on one set of inputs after another, over one connection.
 
         Answers come in the order of the inputs, of which up to `ahead` are under way. `deadline_ms`
@@ -99,7 +99,7 @@ class AsyncFleetClient:
         except asyncio.CancelledError:
             raise self._closed_meanwhile() from None
         finally:
-            await answers.aclose()  # type: ignore[attr-defined]
+            await answers.aclose()
 
     def call(
         self,

@@ -11,6 +11,9 @@ from inferflow.client.failures import AWAY, Refusal, error_of
 from inferflow.errors import InferflowError, ModelFailed
 from inferflow.rpc.headers import RETRY_AFTER
 
+_BROKE_OFF = "Internal error from Core"
+"""What gRPC says when a call ended while it wrote to it, before it has seen why."""
+
 
 class Next(enum.Enum):
     ANOTHER = "another worker, at once: this one is away"
@@ -23,7 +26,7 @@ class Next(enum.Enum):
 
 def next_after(refused: Any) -> Next:
     """`refused` is how a call to a worker ended."""
-    code = refused.code()
+    code = _code_of(refused)
     if code in AWAY:
         return Next.ANOTHER
     if code is StatusCode.RESOURCE_EXHAUSTED and RETRY_AFTER in trailing(refused):
@@ -44,13 +47,20 @@ def error_from(
     refused: Any, model: str, addresses: str, *, budget_ms: float, attempts: int
 ) -> InferflowError:
     """The error a caller sees."""
-    code, details = refused.code(), refused.details() or ""
+    code, details = _code_of(refused), refused.details() or ""
     beside = trailing(refused)
     if code not in _TOLD and not (code is StatusCode.RESOURCE_EXHAUSTED and RETRY_AFTER in beside):
         return ModelFailed(model, f"{addresses} answered {code.name}: {details}")
     return error_of(
         Refusal(code, details, beside, model, addresses, budget_ms, attempts, what="model")
     )
+
+
+def _code_of(refused: Any) -> StatusCode:
+    code: StatusCode = refused.code()
+    if code is StatusCode.INTERNAL and refused.details() == _BROKE_OFF:
+        return StatusCode.UNAVAILABLE
+    return code
 
 
 def trailing(refused: Any) -> dict[str, str | bytes]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import grpc
@@ -47,7 +47,7 @@ class Stream:
         self._is_read = False
         self._failed: BaseException | None = None
 
-    async def answers(self) -> AsyncIterator[bytes]:
+    async def answers(self) -> AsyncGenerator[bytes, None]:
         """The bytes of one ModelInfer answer per request. Raises as `Fleet.ask` does."""
         reading = asyncio.ensure_future(self._read())
         tries = Tries()

@@ -95,7 +95,7 @@ class FleetClient:
                 yield SHARED.run(_next(answers))
         finally:
             if not self._is_closed:
-                SHARED.run(answers.aclose())  # type: ignore[attr-defined]
+                SHARED.run(answers.aclose())
 
     def _check_open(self) -> None:
         if self._is_closed:

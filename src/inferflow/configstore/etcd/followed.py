@@ -18,6 +18,7 @@ from inferflow.configstore.folder import Folder, documents_of
 from inferflow.configstore.served import Served, ServedStore
 from inferflow.configstore.versions import Document, Draft, Expected, Version
 from inferflow.errors import (
+    ConfigStoreBusy,
     ConfigStoreFailed,
     InvalidInput,
     PermissionDenied,
@@ -42,14 +43,16 @@ class FollowedStore:
         relist_s: float = RELIST_S,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`last` is what was served before. Waits for etcd as long as a connection may take."""
+        """`last` is what was served before. Waits for etcd as long as a connection may take; when
+        there is something to begin with, only until it is known to be away."""
         self.layout = Layout(app_name)
         self._client = client
         self._last = _Last(last)
         self.mirror = Mirror(client, *self.layout.followed, follow=follow, relist_s=relist_s)
         self._store = EtcdStore(client, app_name, view=Mirrored(self.mirror), now=now)
         self._cannot_record = ""
-        if not self.mirror.wait(client.options.dial_timeout_s):
+        has_last = bool(self._last.folder.documents)
+        if not self.mirror.wait(client.options.dial_timeout_s, patiently=not has_last):
             LOG.warning(
                 "etcd_away_at_start",
                 extra={
@@ -74,7 +77,7 @@ class FollowedStore:
             return True
         try:
             done = self._store.accept(documents, gone)
-        except (ConfigStoreFailed, PermissionDenied, Unauthenticated) as cannot:
+        except (ConfigStoreFailed, ConfigStoreBusy, PermissionDenied, Unauthenticated) as cannot:
             if str(cannot) != self._cannot_record:
                 LOG.warning("versions_not_recorded", extra={"why": str(cannot)})
             self._cannot_record = str(cannot)

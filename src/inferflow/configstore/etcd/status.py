@@ -68,6 +68,8 @@ class StatusBoard:
                 self._is_failing = False
             except InferflowError as failed:
                 self._say_once(failed)
+            except Exception:  # the thread outlives whatever it meets
+                LOG.exception("status_fault")
 
     def _say_once(self, failed: InferflowError) -> None:
         if not self._is_failing:

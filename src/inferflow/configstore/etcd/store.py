@@ -11,6 +11,7 @@ what they wrote.
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,9 @@ from inferflow.rpc.etcd import Entry, EtcdClient, Listing, Put, prefix_end
 from inferflow.rpc.etcd.known import changes_at
 
 _ATTEMPTS = 50
+_ACCEPT_ATTEMPTS = 10
+_PAUSE_S = 0.2
+"""At most, so that servers that start together do not record the same in step."""
 _CONFIGS_AT_ONCE = 20
 """Per transaction: two changes each and up to five comparisons, of which etcd takes 128."""
 _TEXTS_AT_ONCE = 64
@@ -61,12 +65,14 @@ class EtcdStore:
         *,
         view: View | None = None,
         now: Callable[[], float] = time.time,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         """`view` sees what is there; without one, etcd is asked each time."""
         self._client = client
         self._layout = Layout(app_name)
         self._view = view or Asked(client, self._layout)
         self._now = now
+        self._pause = pause
         self._reader = Reader(self._layout)
 
     def close(self) -> None:
@@ -156,9 +162,10 @@ class EtcdStore:
 
     def accept(self, documents: Collection[Document], gone: Collection[str] = ()) -> bool:
         """Many configs are recorded in several transactions. One that finds its configs changed
-        ends it; what the others have recorded was so, and stays."""
+        ends it; what the others have recorded was so, and stays. Raises ConfigStoreBusy when
+        others record the same all the time."""
         seen = self._seen()
-        for _ in range(_ATTEMPTS):
+        for _ in range(_ACCEPT_ATTEMPTS):
             news = _unrecorded(seen, documents, gone)
             if not news:
                 return True
@@ -167,8 +174,9 @@ class EtcdStore:
             with self._speaking():
                 if self._record(seen, news):
                     return True
+                self._pause(_PAUSE_S * random.random())
                 seen = self._reader.read(self._view.fresh())
-        return False
+        raise ConfigStoreBusy("others record versions of the same configs")
 
     def _record(self, seen: Written, news: Sequence[Document | str]) -> bool:
         self._keep_texts([each.text for each in news if isinstance(each, Document)])
@@ -264,7 +272,11 @@ def _unrecorded(
 ) -> list[Document | str]:
     latest = {config_id: head.version for config_id, head in seen.heads.items()}
     return [
-        *(each for each in documents if not is_recorded(each, latest.get(each.id))),
+        *(
+            each
+            for each in documents
+            if each.id not in seen.headless and not is_recorded(each, latest.get(each.id))
+        ),
         *(each for each in gone if not is_recorded(None, latest.get(each))),
     ]
 

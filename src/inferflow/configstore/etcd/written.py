@@ -15,9 +15,9 @@ from inferflow.configstore.etcd.heads import Head, head_of
 from inferflow.configstore.etcd.layout import Key, Layout
 from inferflow.configstore.folder import Folder, Unreadable, documents_of
 from inferflow.configstore.versions import Document, Format, content_hash
-from inferflow.errors import InvalidInput
+from inferflow.errors import ConfigStoreFailed, InvalidInput
 from inferflow.plan.document import parse_document
-from inferflow.rpc.etcd import Listing
+from inferflow.rpc.etcd import Entry, Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class Written:
     """Of every config that can be read, and of those that cannot where it is known."""
     values: Mapping[str, str]
     """Per config, the hash of what its place holds."""
+    headless: frozenset[str]
+    """Configs whose newest version cannot be read. They serve, but get no more versions until
+    somebody has mended that."""
 
 
 class Reader:
@@ -50,6 +53,7 @@ class Reader:
         self._layout = layout
         self._last: Written | None = None
         self._known: dict[Place, tuple[object, list[Document], str]] = {}
+        self._known_heads: dict[bytes, tuple[Entry, Head]] = {}
 
     def read(self, listing: Listing) -> Written:
         if self._last is None or self._last.listing is not listing:
@@ -57,9 +61,10 @@ class Reader:
         return self._last
 
     def _read(self, listing: Listing) -> Written:
-        heads = self._heads(listing)
         documents: dict[str, Document] = {}
         unreadable: list[Unreadable] = []
+        heads = self._heads(listing, unreadable)
+        headless = frozenset(each.id for each in unreadable)
         places: dict[str, Place] = {}
         values: dict[str, str] = {}
         known: dict[Place, tuple[object, list[Document], str]] = {}
@@ -80,15 +85,25 @@ class Reader:
                 places[document.id] = place
                 values[document.id] = known[place][2] or document.hash
         self._known = known
-        return Written(listing, Folder(documents, tuple(unreadable)), heads, places, values)
+        folder = Folder(documents, tuple(unreadable))
+        return Written(listing, folder, heads, places, values, headless)
 
-    def _heads(self, listing: Listing) -> dict[str, Head]:
-        found = (
-            head_of(key, entry.value)
-            for key, entry in listing.entries.items()
-            if key.startswith(self._layout.heads)
-        )
-        return {head.version.id: head for head in found}
+    def _heads(self, listing: Listing, unreadable: list[Unreadable]) -> dict[str, Head]:
+        known: dict[bytes, tuple[Entry, Head]] = {}
+        for key, entry in listing.entries.items():
+            if not key.startswith(self._layout.heads):
+                continue
+            before = self._known_heads.get(key)
+            try:
+                if before is None or before[0] != entry:
+                    before = (entry, head_of(key, entry.value))
+                known[key] = before
+            except ConfigStoreFailed as broken:
+                name = key.decode(errors="backslashreplace")
+                config_id = key.removeprefix(self._layout.heads).decode(errors="backslashreplace")
+                unreadable.append(Unreadable(name, config_id, str(broken)))
+        self._known_heads = known
+        return {head.version.id: head for _, head in known.values()}
 
     # --- where configs are ------------------------------------------------------------------
 

@@ -16,15 +16,15 @@ from typing import Any
 import grpc
 
 from inferflow._proto.pool import message_class
-from inferflow.errors import InferflowError
+from inferflow.errors import InferflowError, InvalidInput
 from inferflow.rpc.etcd.change import Delete, Put, Same, txn_request
 from inferflow.rpc.etcd.entries import Entry, Listing
 from inferflow.rpc.etcd.failures import AUTH_IS_OFF, AWAY, is_stale_login, translated
 from inferflow.rpc.etcd.members import EtcdOptions, Members
 
 Metadata = tuple[tuple[str, str | bytes], ...]
-PAGE = 1000
-"""Keys per answer when a range is read, so that no answer outgrows a message."""
+PAGE = 1024
+"""Keys per answer when a range is read; fewer where values are large."""
 _AWAY_TWICE = 2
 """A connection that broke unnoticed fails the call that finds out; so even one member is asked
 twice."""
@@ -51,12 +51,18 @@ class EtcdClient:
     def listing(self, start: bytes, end: bytes, *, keys_only: bool = False) -> Listing:
         """Every key from `start` up to `end`, at one revision; with an empty `end`, one key."""
         entries: dict[bytes, Entry] = {}
-        revision = 0
+        revision, limit = 0, PAGE
         while True:
             request = message_class("etcdserverpb.RangeRequest")(
-                key=start, range_end=end, limit=PAGE, revision=revision, keys_only=keys_only
+                key=start, range_end=end, limit=limit, revision=revision, keys_only=keys_only
             )
-            answer = self._ask("KV/Range", request, "RangeResponse")
+            try:
+                answer = self._ask("KV/Range", request, "RangeResponse")
+            except InvalidInput:  # so many values of this size do not fit into an answer
+                if limit == 1:
+                    raise
+                limit //= 4
+                continue
             revision = revision or answer.header.revision
             entries.update((kv.key, Entry(kv.value, kv.mod_revision)) for kv in answer.kvs)
             if not answer.more:
@@ -158,7 +164,7 @@ class EtcdClient:
                 iter([request]), timeout=timeout_s, metadata=metadata
             )
             try:
-                return next(call)
+                return next(call, message_class(f"etcdserverpb.{answer}")())
             finally:
                 call.cancel()
         return channel.unary_unary(

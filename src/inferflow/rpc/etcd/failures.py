@@ -31,7 +31,7 @@ def is_stale_login(error: grpc.RpcError) -> bool:
 def translated(error: grpc.RpcError, address: str) -> InferflowError:
     code, said = error.code(), error.details() or ""
     if code in AWAY:
-        return Unreachable(f"etcd at {address}", 1, said or code.name)
+        return Unreachable(f"{address} (etcd)", 1, said.rpartition("last error: ")[2] or code.name)
     if code is _Code.UNAUTHENTICATED or any(each in said for each in _WHO):
         return Unauthenticated(f"etcd at {address} does not know who asks: {said}")
     if code is _Code.PERMISSION_DENIED:

@@ -26,6 +26,8 @@ RELIST_S = 60.0
 GRACE_S = 1.0
 """Time for a watch to tell what a listing has seen."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 1.0
+_AGAIN_S = 2.0
+"""After a listing that failed."""
 
 
 class Mirror:
@@ -49,6 +51,9 @@ class Mirror:
         self._relist_s, self._grace_s = relist_s, grace_s
         self._clock, self._chance = clock, chance
         self._guard = threading.Lock()
+        # Listings are adopted in the order in which they were asked for, so that one with a lower
+        # revision than the last can only mean that etcd itself went back.
+        self._one_listing = threading.Lock()
         self._known = Known()
         self._away_since: float | None = clock()
         self._watch: Watch | None = None
@@ -78,8 +83,7 @@ class Mirror:
 
     def fresh(self) -> Listing:
         """As of this moment: etcd is asked. Raises what the client raises."""
-        listing = self._client.listing(self._start, self._end)
-        self._adopt(listing)
+        self._list()
         with self._guard:
             return self._known.listing()
 
@@ -88,9 +92,10 @@ class Mirror:
         with self._guard:
             self._known.apply(changes, 0)
 
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for the first listing, or for the first failure. Whether there is a listing."""
-        self._tried.wait(timeout_s)
+    def wait(self, timeout_s: float, *, patiently: bool = False) -> bool:
+        """Wait for the first listing or, unless `patiently`, the first failure. Whether there is a
+        listing."""
+        (self._listed if patiently else self._tried).wait(timeout_s)
         return self._listed.is_set()
 
     def stale_s(self) -> float:
@@ -115,7 +120,7 @@ class Mirror:
         while not self._closing.is_set():
             try:
                 if not self._listed.is_set():
-                    self._adopt(self._client.listing(self._start, self._end))
+                    self._list()
                     self._listed.set()
                     self._tried.set()
                 if not self._follow:
@@ -149,7 +154,7 @@ class Mirror:
 
     def _relist(self) -> None:
         try:
-            self._adopt(self._client.listing(self._start, self._end))
+            self._list()
         except InferflowError as error:
             self._lose(str(error))
         else:
@@ -158,20 +163,31 @@ class Mirror:
     # --- comparing --------------------------------------------------------------------------
 
     def _compare(self) -> None:
-        while not self._closing.wait(self._relist_s):
-            if self._away_since is not None:
-                continue
+        pause_s = self._relist_s
+        while not self._closing.wait(pause_s):
+            pause_s = self._relist_s
             try:
-                listing = self._client.listing(self._start, self._end)
+                if self._listed.is_set():
+                    self._compare_once()
             except InferflowError as error:
+                # The watch may be well and have nothing to tell: only a listing can end this.
                 self._lose(str(error))
-                continue
-            if self._closing.wait(self._grace_s):
-                return
-            wrong = self._adopt(listing)
-            if wrong:
-                self.drifts += 1
-                LOG.warning("etcd_drift", extra={"keys": wrong, "revision": listing.revision})
+                pause_s = min(pause_s, _AGAIN_S)
+            except Exception:  # the thread outlives whatever it meets
+                LOG.exception("etcd_fault")
+
+    def _compare_once(self) -> None:
+        wrong = self._list(self._grace_s)
+        if wrong:
+            self.drifts += 1
+            LOG.warning("etcd_drift", extra={"keys": wrong})
+
+    def _list(self, grace_s: float = 0.0) -> int:
+        """Ask for a listing, and adopt it after a while. How many keys were wrong before."""
+        with self._one_listing:
+            listing = self._client.listing(self._start, self._end)
+            self._closing.wait(grace_s)
+            return self._adopt(listing)
 
     def _adopt(self, listing: Listing) -> int:
         with self._guard:

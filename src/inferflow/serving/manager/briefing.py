@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from inferflow.access import RateLimit, Revocations, VerifyingKey
 from inferflow.serving.manager.fleet import ModelKey, WorkerView
 from inferflow.serving.manager.live import LiveRegistry, Snapshot
+from inferflow.serving.manager.names import PREFETCH
 from inferflow.serving.manager.sessions import Sessions
 from inferflow.serving.manager.stages import SERVED
 from inferflow.serving.manager.storage.records import Model, Version
 
 _FRESH_S = 0.5
 """What depends on time alone, such as keys that are over, is looked at again after this."""
-
-PREFETCH = "prefetch"
-"""The serving option that asks for a version to be in memory everywhere."""
 
 
 @dataclass(frozen=True, slots=True)

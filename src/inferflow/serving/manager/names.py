@@ -15,6 +15,8 @@ from inferflow.errors import InvalidInput
 LONGEST_NAME = 128
 LONGEST_PATH = 200
 DEEPEST_PATH = 4
+PREFETCH = "prefetch"
+"""The serving option that asks for a version to be in memory on every worker."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from inferflow.access import TokenRules
 from inferflow.serving.manager.briefing import Briefings
@@ -40,6 +41,8 @@ class ManagerRules:
     uploads: UploadLimits = field(default_factory=UploadLimits)
     intake: IntakeLimits = field(default_factory=IntakeLimits)
     patience: Patience = field(default_factory=Patience)
+    check_options: Callable[[Mapping[str, Any]], object] | None = None
+    """Raises InvalidInput for serving options that workers would not understand."""
     scratch: Path | None = None
     """Where uploads are put together; None for the system's own place."""
 
@@ -115,7 +118,9 @@ def _assembled(
     registry = Registry(storage, files, live, clock)
     sessions = Sessions(storage, live, clock, tokens=rules.tokens)
     roster = Roster(storage, clock, _new_id, rules.patience)
-    uploads = Uploads(storage, files, clock, _new_id, rules.uploads)
+    uploads = Uploads(
+        storage, files, clock, _new_id, rules.uploads, check_options=rules.check_options
+    )
     return Services(
         storage=storage,
         files=files,

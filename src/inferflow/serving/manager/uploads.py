@@ -7,7 +7,8 @@ parts of its own. Nothing is visible until `publishing` has checked it whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from inferflow.access import KeyCard, Permission
 from inferflow.errors import InvalidInput, NotFound, RegistryBusy, RegistryConflict
@@ -16,6 +17,7 @@ from inferflow.serving.manager.orders import UploadLimits, UploadOrder, check_or
 from inferflow.serving.manager.storage import Storage, Transaction
 from inferflow.serving.manager.storage.records import (
     AuditEntry,
+    FileInfo,
     Part,
     Upload,
     UploadFile,
@@ -30,6 +32,7 @@ class Uploads:
         clock: Callable[[], float],
         new_id: Callable[[], str],
         limits: UploadLimits | None = None,
+        check_options: Callable[[Mapping[str, Any]], object] | None = None,
     ) -> None:
         """`clock` gives seconds since the epoch, `new_id` a name nobody can guess."""
         self._storage = storage
@@ -37,18 +40,25 @@ class Uploads:
         self._clock = clock
         self._new_id = new_id
         self.limits = limits or UploadLimits()
+        self._check_options = check_options or _any_options
 
     async def begin(self, by: KeyCard, order: UploadOrder) -> Upload:
         """Announce a version. Its number is held until the upload ends.
 
+        Who announces the same again before that gets the upload that was begun, to go on with.
         Raises InvalidInput, PermissionDenied, or RegistryConflict when the number is taken or
         the key has too much under way.
         """
         by.require(Permission.UPLOAD, order.model)
         check_order(order, self.limits)
+        self._check_options(order.options)
         now_ms = self._now_ms()
         async with self._storage.writing(quietly=True) as tx:
             under_way = [u for u in await tx.uploads.all() if u.expires_ms > now_ms]
+            begun = next((u for u in under_way if _is_same(u, by, order)), None)
+            if begun is not None:
+                await tx.uploads.extend(begun.upload_id, now_ms + self._lifetime_ms())
+                return await self.mine(tx, by, begun.upload_id)
             await self._check_quota(tx, by, order, under_way)
             upload = Upload(
                 upload_id=self._new_id(),
@@ -155,6 +165,22 @@ class Uploads:
 
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
+
+
+def _any_options(_: Mapping[str, Any]) -> None:
+    """Where nobody knows what workers understand."""
+
+
+def _is_same(upload: Upload, by: KeyCard, order: UploadOrder) -> bool:
+    announced = tuple(FileInfo(file.path, file.size, file.sha256) for file in upload.files)
+    return (
+        upload.created_by == by.key_id
+        and upload.model == order.model
+        and order.number in (None, upload.number)
+        and set(announced) == set(order.files)
+        and upload.options == dict(order.options)
+        and upload.description == order.description
+    )
 
 
 def _check_free(upload: Upload, now_ms: int) -> None:

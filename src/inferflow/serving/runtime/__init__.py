@@ -3,6 +3,7 @@
 - `repository`: which models and versions a folder holds, and whether their bytes changed
 - `port`: what a runtime promises; `onnx`: the one there is
 - `session`: one loaded model; `quantised`: smaller copies; the modules that know ONNX Runtime
+- `vendor`: ONNX Runtime itself, kept from reporting to its maker
 - `providers`: where it computes; `devices`: which accelerators there are
 - `complaints`: what is wrong with a file, in a sentence
 - `watchdog`: stops whatever outlives its deadline

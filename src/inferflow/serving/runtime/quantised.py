@@ -13,6 +13,7 @@ from pathlib import Path
 from inferflow.errors import MissingExtra, ModelUnreadable
 from inferflow.serving.runtime.complaints import load_complaint
 from inferflow.serving.runtime.repository import ModelFile
+from inferflow.serving.runtime.vendor import import_onnxruntime
 
 
 class Quantiser:
@@ -35,6 +36,7 @@ class Quantiser:
 
 
 def _quantise(file: ModelFile, to: Path) -> None:
+    import_onnxruntime()
     try:
         from onnxruntime.quantization import QuantType, quantize_dynamic
     except ModuleNotFoundError as missing:

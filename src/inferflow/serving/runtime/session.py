@@ -1,4 +1,4 @@
-"""One loaded model. Knows ONNX Runtime, which it imports on use.
+"""One loaded model. Knows ONNX Runtime.
 
 A session runs on the calling thread unless told otherwise and never spins. Every run can be
 stopped at its deadline; it ends between two operators, so one very long operator overruns.
@@ -36,6 +36,7 @@ from inferflow.serving.runtime.complaints import foreign_format, load_complaint,
 from inferflow.serving.runtime.port import LoadOptions
 from inferflow.serving.runtime.providers import provider_list
 from inferflow.serving.runtime.repository import ModelFile
+from inferflow.serving.runtime.vendor import import_onnxruntime
 from inferflow.serving.runtime.watchdog import Watchdog
 
 _SILENT = 4
@@ -80,13 +81,11 @@ class OnnxSession:
     def __init__(
         self, vendor: Any, signature: ModelSignature, watchdog: Watchdog, *, computes_here: bool
     ) -> None:
-        import onnxruntime
-
         self.signature = signature
         self.computes_here = computes_here
         self._label = f"{signature.model}@{signature.version}"
         self._run = vendor.run
-        self._new_options = onnxruntime.RunOptions
+        self._new_options = import_onnxruntime().RunOptions
         self._free: list[Any] = []
         """Options nobody uses at the moment: making them takes as long as a small run."""
         self._watchdog = watchdog
@@ -136,8 +135,7 @@ def load_session(
 
     Raises ModelUnreadable, or InvalidInput for a provider this machine does not have.
     """
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     options = options or LoadOptions()
     path = path or file.path
     _refuse_foreign(file)

@@ -25,6 +25,7 @@ from inferflow.serving.worker.ask import Answer, Ask, Outcomes, run_together
 from inferflow.serving.worker.cost import RunCost
 from inferflow.serving.worker.observer import WorkerObserver
 from inferflow.serving.worker.queue import Batch, BatchQueue, BatchRules, Release, Waiting
+from inferflow.serving.worker.short_runs import ShortRuns
 from inferflow.serving.worker.slots import RunSlots
 from inferflow.serving.worker.stats import ModelStats
 
@@ -34,14 +35,13 @@ _SHORT_LIMIT_MS = 20.0
 """Longest that a run may hold up the event loop."""
 _LEARNED = 3
 """Runs after which a model's cost is believed."""
-_PROBATION = 200
-"""Runs in threads after one on the event loop took too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
     ask: Ask
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[Answer | None]
+    """None tells the caller to run it on the event loop."""
 
 
 class Lane:
@@ -74,15 +74,13 @@ class Lane:
         self._cost_clock = time.thread_time if model.computes_here else time.perf_counter
         self._threads = threads
         self._slots = slots
-        self._short_run_s = short_run_s
-        self._short_from = _LEARNED
+        self._short = ShortRuns(short_run_s, rules)
         self._observer = observer
         self._clock = clock
         self._wall_clock = wall_clock
         self._loop = asyncio.get_running_loop()
         self._draining = False
         self._timer: asyncio.TimerHandle | None = None
-        self._running = 0
 
     @property
     def label(self) -> str:
@@ -115,10 +113,15 @@ class Lane:
         self._dispatch()
 
     async def _answer(self, ask: Ask, now: float) -> Answer:
-        if self._is_short(ask.rows):
-            answer = self._run_here(ask)
+        may_run_here = not len(self._queue) and self._short.covers(ask.rows)
+        while True:
+            answer = self._run_here(ask) if may_run_here else await self._queued(ask, now)
             if answer is not None:
                 return answer
+            may_run_here = not may_run_here
+
+    async def _queued(self, ask: Ask, now: float) -> Answer | None:
+        """The answer, or None when its turn has come to be run by its caller."""
         self._refuse_in_vain(ask, now)
         pending = _Pending(ask, self._loop.create_future())
         waiting = self._queue.add(
@@ -139,28 +142,23 @@ class Lane:
 
     # --- runs on the event loop -------------------------------------------------------------
 
-    def _is_short(self, rows: int) -> bool:
-        return (
-            not self._running
-            and not self.rules.max_delay_s  # it was asked for to wait for company
-            and self._cost.runs >= self._short_from
-            and self._cost.expected_s(rows) <= self._short_run_s
-            and not len(self._queue)
-        )
-
     def _run_here(self, ask: Ask) -> Answer | None:
         """The answer, or None when the run took too long and must be made in a thread."""
         began, spent = time.perf_counter(), self._cost_clock()
         try:
             return self.model.run(ask.outputs, ask.feed, ask.deadline.within(_SHORT_LIMIT_MS))
         except DeadlinePassed:
-            self._short_from = self._cost.runs + _PROBATION
+            self._short.distrust()
             if ask.deadline.is_past():
                 raise
             return None
         finally:
-            self._cost.add(ask.rows, self._cost_clock() - spent)
+            self._learn(1, ask.rows, self._cost_clock() - spent)
             self._count_run(1, ask.rows, Release.ALONE, time.perf_counter() - began)
+
+    def _learn(self, requests: int, rows: int, seconds: float) -> None:
+        self._cost.add(rows, seconds)
+        self._short.add(requests, rows, seconds)
 
     # --- runs in threads --------------------------------------------------------------------
 
@@ -178,17 +176,32 @@ class Lane:
         for late in self._queue.expired(now):
             self._left_queue(late, now)
             self._give_up(late)
+        self._hand_back_short(now)
         while len(self._queue) and self._slots.take(self._dispatch):
             run_s = self._cost.expected_s(self.rules.max_rows)
-            batch = self._queue.take(now, run_s=run_s, draining=self._draining)
+            batch = self._queue.take(
+                now, run_s=run_s, draining=self._draining, sample=self._short.wants_sample
+            )
             if batch is None:
                 self._slots.give_back()
                 break
             self._start(batch, now)
         self._set_timer(now)
 
+    def _hand_back_short(self, now: float) -> None:
+        """Runs have turned out to be short: what still waits is run by its callers, in order.
+
+        Without this, a model that is never idle would never get from threads to the short way.
+        """
+        while len(self._queue) and self._short.covers(self._queue.next_rows):
+            batch = self._queue.take(now, sample=True)
+            assert batch is not None
+            for member in batch.members:
+                self._left_queue(member, now)
+                if not member.work.answer.done():
+                    member.work.answer.set_result(None)
+
     def _start(self, batch: Batch[_Pending], now: float) -> None:
-        self._running += 1
         for member in batch.members:
             self._left_queue(member, now)
         self._threads.submit(self._run_there, batch)
@@ -208,8 +221,7 @@ class Lane:
     def _finish(
         self, batch: Batch[_Pending], outcomes: Outcomes, spent: float, took: float
     ) -> None:
-        self._running -= 1
-        self._cost.add(batch.rows, spent)
+        self._learn(len(batch.members), batch.rows, spent)
         self._count_run(len(batch.members), batch.rows, batch.reason, took)
         for member, outcome in zip(batch.members, outcomes.each, strict=True):
             answer = member.work.answer

@@ -37,6 +37,8 @@ class Release(enum.StrEnum):
     """No more requests will come."""
     ALONE = "alone"
     """One request, with nothing to wait for."""
+    SAMPLE = "sample"
+    """One request of several, to learn what one costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ class BatchQueue(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    @property
+    def next_rows(self) -> int:
+        """Rows of the request that goes first. Something must be waiting."""
+        return self._waiting[0].rows
 
     def use(self, rules: BatchRules) -> None:
         """Other rules from now on."""
@@ -148,21 +155,22 @@ class BatchQueue(Generic[T]):
         self._remove(late)
         return found
 
-    def take(self, now: float, *, run_s: float = 0.0, draining: bool = False) -> Batch[T] | None:
+    def take(
+        self, now: float, *, run_s: float = 0.0, draining: bool = False, sample: bool = False
+    ) -> Batch[T] | None:
         """The batch to run now; None when it is better to wait, or nothing waits.
 
-        `run_s` is how long a run is expected to take.
+        `run_s` is how long a run is expected to take; `sample` asks for one request only.
         """
         if not self._waiting:
             return None
         positions, rows, is_full = self._candidates()
+        if sample and len(positions) > 1:
+            return self._released([0], Release.SAMPLE)
         reason, count = self._decide(positions, rows, is_full, now, run_s, draining)
         if reason is None:
             return None
-        chosen = positions[:count]
-        batch = Batch(tuple(self._waiting[at] for at in chosen), reason)
-        self._remove(chosen)
-        return batch
+        return self._released(positions[:count], reason)
 
     def wakes_at(self, now: float, *, run_s: float = 0.0) -> float:
         """When `take` or `expired` may answer otherwise although nothing new has come."""
@@ -219,6 +227,11 @@ class BatchQueue(Generic[T]):
         if min(each.deadline for each in members) - run_s <= now:
             return Release.DEADLINE, count
         return None, 0
+
+    def _released(self, positions: list[int], reason: Release) -> Batch[T]:
+        batch = Batch(tuple(self._waiting[at] for at in positions), reason)
+        self._remove(positions)
+        return batch
 
     def _remove(self, positions: list[int]) -> None:
         for at in reversed(positions):

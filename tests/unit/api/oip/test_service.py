@@ -182,6 +182,7 @@ class Door:
     """Lets `key` in to use model `m` alone."""
 
     key_id = "k1"
+    version = ""
 
     def identify(self, metadata: Metadata) -> Door:
         if ("authorization", "key") not in [(each[0], each[1]) for each in metadata]:
@@ -190,6 +191,10 @@ class Door:
 
     def check_inference(self, model: str, version: str) -> None:
         if (model, version) != ("m", "1"):
+            raise PermissionDenied(f"not {model}")
+
+    def check_model(self, model: str) -> None:
+        if model != "m":
             raise PermissionDenied(f"not {model}")
 
     def check_administration(self) -> None:
@@ -207,15 +212,23 @@ def test_who_may_not_is_refused_before_anything_is_loaded(tmp_path: Path) -> Non
             asked = request(x=floats(1))
             assert (await call.refused("ModelInfer", asked))[0] == "UNAUTHENTICATED"
             assert (await call.refused("ModelInfer", b"\xff"))[0] == "UNAUTHENTICATED"
-            assert (await call.refused("ServerReady"))[0] == "UNAUTHENTICATED"
+            assert (await call.refused("ServerMetadata"))[0] == "UNAUTHENTICATED"
+            assert (await call("ServerReady")).ready  # for probes, as gRPC's own health is
             assert call.host.ready("m", "") is None
             await call("ModelInfer", asked, metadata=key)
             other = request("other", x=floats(1))
             denied = await call.refused("ModelInfer", other, metadata=key)
             assert denied[0] == "PERMISSION_DENIED"
             assert call.host.ready("other", "") is None
-            code, _ = await call.refused("RepositoryModelUnload", metadata=key, model_name="m")
-            assert code == "PERMISSION_DENIED"
+            assert (await call("ModelMetadata", metadata=key, name="m")).name == "m"
+            for method, fields in (
+                ("RepositoryModelUnload", {"model_name": "m"}),
+                ("RepositoryIndex", {}),
+                ("ModelMetadata", {"name": "other"}),
+                ("ModelStatistics", {}),
+            ):
+                code, _ = await call.refused(method, metadata=key, **fields)
+                assert code == "PERMISSION_DENIED", method
 
     run(main())
     page = tally.render().decode()

@@ -66,6 +66,15 @@ def test_a_larger_run_is_expected_to_take_longer_and_a_smaller_one_not_to_be_qui
     assert cost.expected_s(1) == pytest.approx(0.1)
 
 
+def test_the_first_run_which_is_always_slow_is_forgotten_with_the_second() -> None:
+    cost = RunCost()
+    cost.add(1, 5.0)
+    cost.add(1, 0.1)
+    assert cost.expected_s(1) == pytest.approx(0.1)
+    cost.add(1, 0.6)
+    assert 0.1 < cost.expected_s(1) < 0.6
+
+
 def test_the_wait_is_the_runs_ahead_shared_by_the_slots() -> None:
     cost = RunCost()
     cost.add(8, 0.1)

@@ -283,6 +283,34 @@ def test_a_model_known_to_be_quick_runs_on_the_event_loop() -> None:
     run(main())
 
 
+def test_a_quick_model_that_is_never_idle_gets_to_the_event_loop_all_the_same() -> None:
+    async def main() -> None:
+        ran: list[tuple[float, bool]] = []
+
+        def noting(values: Any) -> Any:
+            ran.append((float(values[0, 0]), threading.current_thread() is loop_thread))
+            return double(values)
+
+        loop_thread = threading.current_thread()
+        model = FakeLoaded(signature(), function=noting, gate=threading.Event())
+        async with lane_of(model, short_run_s=10.0, max_rows=8) as (lane, noted):
+            holding = await busy(lane, model)
+            waiting = [
+                asyncio.ensure_future(lane.infer(ask(n, priority=p)))
+                for n, p in ((1, 0), (2, 0), (3, 0), (4, 9), (5, 1))
+            ]
+            await asyncio.sleep(0)
+            assert model.gate is not None
+            model.gate.set()
+            answers = await asyncio.gather(holding, *waiting)
+            assert [first(each) for each in answers] == [[0], [2], [4], [6], [8], [10]]
+            assert ran == [(0, False), (5, False), (1, False), (2, True), (3, True), (4, True)]
+            assert [each[2] for each in noted.batches] == ["alone", *["sample"] * 2, *["alone"] * 3]
+            assert (lane.waiting, lane.in_flight) == (0, 0)
+
+    run(main())
+
+
 def test_a_quick_model_waits_for_company_all_the_same_when_told_to() -> None:
     async def main() -> None:
         rules = {"max_rows": 4, "max_delay_s": 0.01}

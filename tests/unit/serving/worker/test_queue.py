@@ -128,6 +128,18 @@ def test_nobody_waits_for_company_when_no_more_will_come() -> None:
     assert batch.reason is Release.DRAIN
 
 
+def test_a_sample_is_the_request_whose_turn_it_is_by_itself() -> None:
+    waiting = queue()
+    for work in "abc":
+        add(waiting, work, rows=2)
+    assert waiting.next_rows == 2
+    batch = waiting.take(0.0, sample=True)
+    assert works(batch) == ["a"]
+    assert batch is not None
+    assert batch.reason is Release.SAMPLE
+    assert works(waiting.take(0.0)) == ["b", "c"]
+
+
 def test_only_requests_of_one_shape_share_a_batch() -> None:
     waiting = queue()
     add(waiting, "a", shape="wide")

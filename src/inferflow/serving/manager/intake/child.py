@@ -44,11 +44,13 @@ def main() -> None:
 
 def _import_everything() -> None:
     import onnx.checker  # noqa: F401
-    import onnxruntime  # noqa: F401
 
     import inferflow.serving.manager.intake.inspecting
     import inferflow.serving.manager.intake.trial
     import inferflow.serving.runtime.onnx  # noqa: F401
+    from inferflow.serving.runtime.vendor import import_onnxruntime
+
+    import_onnxruntime()
 
 
 if __name__ == "__main__":

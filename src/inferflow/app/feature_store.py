@@ -1,0 +1,153 @@
+"""The `feature-store` role: one process that answers feature reads and writes over gRPC.
+
+It serves until it is asked to end, then drains as every role does: not ready, a pause, the calls
+under way finish. While its rows are out of reach it says so to health checks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+from inferflow.api.features.service import SERVICES, FeaturePolicy, FeatureService
+from inferflow.api.http import HttpServer, start_http
+from inferflow.app.feature_callers import read_callers
+from inferflow.app.feature_store_settings import FeatureStoreSettings
+from inferflow.app.health_routes import health_routes
+from inferflow.app.live_store import LiveStore
+from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
+from inferflow.app.settings import Settings
+from inferflow.app.watching import Watcher
+from inferflow.errors import InvalidInput
+from inferflow.rpc.admission import Admission
+from inferflow.rpc.options import MIB, ServerOptions
+from inferflow.rpc.server import RpcServer, start_server
+from inferflow.telemetry.feature_tally import FeatureTally
+
+log = logging.getLogger(__name__)
+
+_BACKSTOP = 4
+"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
+_CHECK_S = 1.0
+"""How often a store in another process is asked whether it is there."""
+
+
+class FeatureStoreServer:
+    """A running feature store. Made by `start_feature_store`."""
+
+    def __init__(self, root: Path, store: LiveStore, settings: FeatureStoreSettings) -> None:
+        self.store = store
+        self.settings = settings
+        self.grpc: RpcServer
+        self.http: HttpServer
+        self.service: FeatureService
+        self._callers_file = root / settings.callers_file if settings.callers_file else None
+        self._draining = False
+
+    def not_ready(self) -> str:
+        """Why no request should be sent here; empty when all is well."""
+        return "draining" if self._draining else self.store.away
+
+    def look(self) -> None:
+        """Take up a schema or callers that have changed. For a thread."""
+        self.store.look()
+        if self._callers_file is not None:
+            try:
+                self.service.callers = read_callers(self._callers_file, self.settings.callers)
+            except InvalidInput as refused:
+                log.warning("refused: %s", refused)
+
+    async def watch_store(self) -> None:
+        """Tell health checks when the rows go out of reach, and when they are back."""
+        while True:
+            was_ready = not self.not_ready()
+            await asyncio.to_thread(self.store.check)
+            is_ready = not self.not_ready()
+            if is_ready is not was_ready:
+                log.warning(
+                    "store_back" if is_ready else "store_away", extra={"why": self.store.away}
+                )
+                await self.grpc.say_serving(is_ready)
+            await asyncio.sleep(_CHECK_S)
+
+    async def start(self, tally: FeatureTally) -> None:
+        settings = self.settings
+        callers = read_callers(self._callers_file, settings.callers)
+        if not callers:
+            check_bind(settings)
+        self.service = FeatureService(
+            self.store.find,
+            admission=Admission(settings.max_in_flight),
+            callers=callers,
+            policy=FeaturePolicy(
+                settings.default_deadline, settings.max_deadline, settings.max_keys
+            ),
+            observer=tally,
+        )
+        self.grpc = await start_server(
+            self.service.handlers(),
+            services=SERVICES,
+            host=settings.bind,
+            port=settings.port,
+            options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
+            max_calls=_BACKSTOP * settings.max_in_flight,
+            reflect=settings.reflection,
+        )
+        try:
+            routes = health_routes(self.not_ready, tally.render)
+            self.http = await start_http(routes, host=settings.bind, port=settings.http_port)
+        except BaseException:
+            await self.grpc.stop()
+            raise
+        await self.grpc.say_serving(not self.not_ready())
+
+    async def drain(self, hurry: asyncio.Event | None = None) -> None:
+        """End politely; at once when `hurry` is set meanwhile."""
+        self._draining = True
+        await end_politely(
+            self.grpc,
+            hurry or asyncio.Event(),
+            pause_s=self.settings.drain_pause / 1000,
+            grace_s=self.settings.drain_grace / 1000,
+        )
+        await self.close()
+
+    async def close(self) -> None:
+        """Give everything back, whoever is still inside."""
+        await self.grpc.stop()
+        await self.http.close()
+
+
+async def start_feature_store(
+    root: Path, store: LiveStore, settings: FeatureStoreSettings, tally: FeatureTally
+) -> FeatureStoreServer:
+    """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
+    taken, or when others could call who are not meant to."""
+    server = FeatureStoreServer(root, store, settings)
+    await server.start(tally)
+    return server
+
+
+async def serve_features(
+    root: Path, settings: Settings, *, started: Callable[[FeatureStoreServer], None]
+) -> None:
+    """Serve until asked to end, then end politely. `started` is told where it listens."""
+    with closing(LiveStore(root, settings)) as store, stop_signals() as (end, hurry):
+        server = await start_feature_store(root, store, settings.feature_store, FeatureTally())
+        watcher = Watcher(root, server.look)
+        watching = asyncio.ensure_future(server.watch_store()) if store.is_remote else None
+        try:
+            keep_what_is_loaded()
+            started(server)
+            await end.wait()
+            await server.drain(hurry)
+        finally:
+            if watching is not None:
+                watching.cancel()
+                with suppress(asyncio.CancelledError):
+                    await watching
+            await asyncio.to_thread(watcher.close)
+            await server.close()

@@ -1,0 +1,59 @@
+"""A project and a fleet that serves its models, in one process and on one event loop.
+
+The fleet is there before the project is loaded, for its configs may name it, and ends after the
+last call to the project.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from inferflow.app.loading import Progress
+from inferflow.app.local_fleet import LocalFleet, start_local_fleet
+from inferflow.app.role import open_role
+from inferflow.app.serving import Serving, serve_role
+from inferflow.app.setting_values import Secret
+from inferflow.app.settings import Settings
+from inferflow.errors import InvalidInput
+
+
+async def serve_with_fleet(
+    root: Path,
+    settings: Settings,
+    overrides: Mapping[str, Any],
+    *,
+    progress: Progress | None,
+    begun: Callable[[LocalFleet], None],
+    started: Callable[[Serving], None],
+) -> None:
+    """Run a fleet and serve the project until asked to end. `begun` is told when the fleet is
+    ready, `started` when all is.
+
+    What the project calls its own fleet with is a key of this run, unless the settings have one.
+    """
+    if settings.serve.processes > 1:
+        raise InvalidInput(
+            "fleet.enabled: a fleet runs inside one process; for several, run `inferflow manager`"
+            " and `inferflow worker` beside it"
+        )
+    fleet = await start_local_fleet(root, settings, progress)
+    try:
+        begun(fleet)
+        if not settings.fleet.api_key.get_secret_value():
+            own = settings.fleet.model_copy(update={"api_key": Secret(fleet.key)})
+            overrides = {**overrides, "fleet": own}
+        with ExitStack() as held:
+            # Loading asks the manager, which answers on this loop meanwhile.
+            opening = open_role(root, overrides, progress=progress)
+            role = await asyncio.to_thread(held.enter_context, opening)
+            closing = held.pop_all()
+            try:
+                await serve_role(role, started=started)
+            finally:
+                await asyncio.to_thread(closing.close)
+    finally:
+        await fleet.close()

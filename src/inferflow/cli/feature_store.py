@@ -1,0 +1,70 @@
+"""`inferflow feature-store`: serve features to other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from inferflow.cli.output import say
+from inferflow.cli.projects import HERE
+from inferflow.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from inferflow.app.feature_store import FeatureStoreServer
+
+Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder with features/ and inferflow.toml.")
+]
+Port = Annotated[
+    int | None,
+    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
+]
+HttpPort = Annotated[
+    int | None,
+    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
+]
+Bind = Annotated[
+    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
+]
+
+
+def feature_store(
+    directory: Directory = HERE, port: Port = None, http_port: HttpPort = None, bind: Bind = None
+) -> None:
+    """Serve a project's features to other programs, on the wire of the original feature store,
+    until asked to end.
+
+    A changed schema is taken up while it runs. Ctrl-C or SIGTERM lets calls under way finish
+    first; a second one ends at once.
+    """
+    try:
+        from inferflow.app import feature_store as role
+        from inferflow.app.serving import run
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("serve", for_what="`inferflow feature-store`") from missing
+    from inferflow.app.settings import read_settings
+    from inferflow.telemetry import open_logs
+
+    settings = read_settings(directory)
+    chosen = {"port": port, "http_port": http_port, "bind": bind}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    table = settings.feature_store.model_copy(update=given)
+    settings = settings.model_copy(update={"feature_store": table})
+    logs = open_logs(settings.telemetry.chosen())
+    try:
+        run(role.serve_features(directory, settings, started=_announce))
+    finally:
+        logs.close()
+
+
+def _announce(server: FeatureStoreServer) -> None:
+    bind = server.settings.bind
+    host = f"[{bind}]" if ":" in bind else bind
+    names = server.store.find().schema.entities
+    say(
+        f"gRPC  {host}:{server.grpc.port}",
+        f"HTTP  http://{host}:{server.http.port}/health/ready and /metrics",
+        f"ready, {len(names)} entities: {', '.join(names) or 'none yet'}",
+    )

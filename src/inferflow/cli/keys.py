@@ -1,0 +1,138 @@
+"""`inferflow keys`: who may call a fleet, and `inferflow audit`: who changed what."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from inferflow.cli.fleets import Key, Manager, administrating, when
+from inferflow.cli.output import AsJson, say, say_json, say_table
+
+app = typer.Typer(help="The API keys of a fleet.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("create")
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is known by in lists.")],
+    may: Annotated[
+        list[str],
+        typer.Option("--may", help="inference, upload, admin or worker; may be repeated."),
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", metavar="PATTERN", help="Only for these (rank*); may be repeated."),
+    ] = None,
+    expires: Annotated[
+        str, typer.Option("--expires", metavar="TIME", help="After how long it ends, such as 30d.")
+    ] = "",
+    per_second: Annotated[
+        float, typer.Option("--per-second", min=0, help="Requests it may make, per worker.")
+    ] = 0,
+    burst: Annotated[int, typer.Option("--burst", min=0, help="At most so many at once.")] = 0,
+    manager: Manager = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make an API key and print it. It is never shown again."""
+    expires_ms = int(time.time() * 1000 + _lifetime_ms(expires)) if expires else 0
+    with administrating(manager, key) as admin:
+        made = admin.create_key(
+            name,
+            may,
+            models=model or (),
+            expires_ms=expires_ms,
+            per_second=per_second,
+            burst=burst,
+        )
+    if as_json:
+        say_json(made)
+    else:
+        say(made["secret"])
+
+
+@app.command("list")
+def list_(manager: Manager = None, key: Key = None, as_json: AsJson = False) -> None:
+    """Show every key: what it is good for, and how much it was used."""
+    from inferflow.tabular import table
+
+    with administrating(manager, key) as admin:
+        keys = admin.keys()
+    if as_json:
+        say_json({"keys": keys})
+        return
+    headers = ["key", "name", "may", "models", "state", "expires", "limit", "requests", "last used"]
+    now_ms = int(time.time() * 1000)
+    say_table(table(headers, [_cells(each, now_ms) for each in keys]))
+
+
+@app.command("revoke")
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="Its id, not the key itself.")],
+    manager: Manager = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a key. Managers refuse it at once, and workers within a heartbeat."""
+    with administrating(manager, key) as admin:
+        revoked = admin.revoke_key(key_id)
+    if as_json:
+        say_json(revoked)
+    else:
+        say(f"{key_id} ({revoked['name']}) is revoked")
+
+
+def audit(
+    last: Annotated[int, typer.Option("--last", min=1, help="So many changes.")] = 50,
+    manager: Manager = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who changed what in a fleet, newest first."""
+    from inferflow.tabular import table
+
+    with administrating(manager, key) as admin:
+        entries = admin.audit(last)
+    if as_json:
+        say_json({"entries": entries})
+        return
+    rows = [
+        [when(each["at_ms"]), each["by"], each["action"], each["subject"], each["detail_json"]]
+        for each in entries
+    ]
+    say_table(table(["at", "by", "action", "subject", "detail"], rows))
+
+
+def _cells(key: dict[str, Any], now_ms: int) -> list[Any]:
+    limit = key["requests_per_second"]
+    return [
+        key["key_id"],
+        key["name"],
+        ", ".join(key["permissions"]),
+        ", ".join(key["models"]) or "all",
+        _state(key, now_ms),
+        when(key["expires_ms"]),
+        f"{limit:g}/s, burst {key['burst']}" if limit else None,
+        key["requests"],
+        when(key["last_used_ms"]),
+    ]
+
+
+def _state(key: dict[str, Any], now_ms: int) -> str:
+    if key["revoked_ms"]:
+        return "revoked"
+    return "expired" if 0 < key["expires_ms"] <= now_ms else "live"
+
+
+def _lifetime_ms(text: str) -> float:
+    from inferflow.plan.schema import duration_ms
+
+    days = text.removesuffix("d")
+    try:
+        read = float(days) * 86_400_000 if text.endswith("d") else float(duration_ms(text))
+    except ValueError:
+        read = 0
+    if read <= 0:
+        raise typer.BadParameter(f"{text!r} is no time such as 30d or 12h", param_hint="--expires")
+    return read

@@ -1,0 +1,5 @@
+"""A real etcd, or two."""
+
+from __future__ import annotations
+
+from ...servers.etcd import etcd, fragile_etcd  # noqa: F401

@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 # uv is used when it is on the PATH because it is faster; plain pip does the same.
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "VIRTUAL_ENV=$(VENV) uv pip install -q" || echo "$(BIN)/python -m pip install -q --disable-pip-version-check")
 
-.PHONY: help setup services demo test robustness check format bench bench-serving fuzz proto lock clean
+.PHONY: help setup services demo test robustness check format bench bench-serving bench-worker fuzz proto lock clean
 
 help:
 	@echo "make demo     score the demo shop and print the ranking"
@@ -14,7 +14,8 @@ help:
 	@echo "make robustness  hurt the servers a fleet depends on, and see that it recovers"
 	@echo "make services install the servers that tests use (Debian, as root)"
 	@echo "make check    lint, types and import contracts"
-	@echo "make bench    measure the engine beside the bare model; make bench-serving: a server under load"
+	@echo "make bench    measure the engine beside the bare model; make bench-serving: a server under load;"
+	@echo "              make bench-worker: a worker beside other servers"
 	@echo "make fuzz     look for requests that break a server, for SECONDS=300 (Linux)"
 	@echo "make setup    only create .venv with everything for development"
 
@@ -36,14 +37,20 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
 
 setup: $(VENV)/.dev
 
-# Tests start the servers they need themselves, and are skipped where one is not installed.
+# Tests start the servers they need themselves, and are skipped where one is not installed. The C++
+# compiler and gRPC for it are for the C++ client.
 services:
 	@missing=""; \
 	command -v etcd >/dev/null || missing="$$missing etcd-server"; \
 	command -v etcdctl >/dev/null || missing="$$missing etcd-client"; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
-	if [ -z "$$missing" ]; then echo "every server that tests use is installed"; \
+	command -v java >/dev/null || missing="$$missing default-jre-headless"; \
+	command -v mvn >/dev/null || missing="$$missing maven"; \
+	command -v cmake >/dev/null || missing="$$missing cmake"; \
+	command -v g++ >/dev/null || missing="$$missing g++"; \
+	command -v grpc_cpp_plugin >/dev/null || missing="$$missing libgrpc++-dev protobuf-compiler-grpc"; \
+	if [ -z "$$missing" ]; then echo "all that tests use is installed"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing \
 			|| echo "could not be installed:$$missing; their tests are skipped"; \
@@ -75,6 +82,10 @@ bench: $(VENV)/.dev
 bench-serving: $(VENV)/.dev
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/serving.py --reloads 200
+
+# Installs the servers it compares with, in environments of their own under .cache.
+bench-worker: $(VENV)/.dev
+	$(BIN)/python benchmarks/worker.py
 
 # What was learnt stays in .fuzz, and the next run goes on from there.
 SECONDS ?= 300

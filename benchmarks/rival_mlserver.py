@@ -1,8 +1,7 @@
 """MLServer with one ONNX model: python rival_mlserver.py NAME MODEL.onnx PORT
 
-One process: inference in the server's own event loop (`parallel_workers=0`), which is quicker for
-a model this small than its default, a pool of one other process. No debug log, no access log, no
-metrics port, no batching.
+One process: inference in the server's own event loop (`parallel_workers=0`), where its default is
+a pool of one other process. No debug log, no metrics port, no batching.
 """
 
 from __future__ import annotations

@@ -47,6 +47,8 @@ def load_slice(
     before = server.cpu_s()
     report = generator.submit(run_load, load).result()
     spent = server.cpu_s() - before
+    for code, said in report.details.items():
+        print(f"{report.failures[code]} calls to {server.target}: {code} {said}", flush=True)
     return Slice(
         report.per_second,
         spent / (report.answered + report.failed) * 1e6,

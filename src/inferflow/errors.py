@@ -351,8 +351,8 @@ class NoRoom(InferflowError):
     def __init__(self, model: str, needed_bytes: int, budget_bytes: int) -> None:
         mib = 1024 * 1024
         super().__init__(
-            f"model {model!r} takes about {needed_bytes / mib:.1f} MiB, and the models in use leave "
-            f"less than that of the {budget_bytes / mib:.1f} MiB there are"
+            f"model {model!r} takes about {needed_bytes / mib:.1f} MiB, and the models in use "
+            f"leave less than that of the {budget_bytes / mib:.1f} MiB there are"
         )
         self.model = model
         self.needed_bytes = needed_bytes

@@ -27,12 +27,16 @@ HOMES = {
     "lmdb": {"featurestore/lmdb.py"},
     "redis": {"featurestore/redis_clients.py"},
     "obstore": {"serving/manager/files.py"},
-    "onnxruntime": {
-        "serving/manager/intake/child.py",
-        "serving/runtime/quantised.py",
-        "serving/runtime/session.py",
+    "onnxruntime": {"serving/runtime/quantised.py", "serving/runtime/vendor.py"},
+    "confluent_kafka": {"inferlog/kafka.py"},
+    "mmh3": {"inferlog/sampling.py"},
+    "pyarrow": {
+        "featurestore/exporter.py",
+        "featurestore/tables.py",
+        "inferlog/arrow.py",
+        "scores.py",
     },
-    "pyarrow": {"featurestore/exporter.py", "featurestore/tables.py", "scores.py"},
+    "zstandard": {"inferlog/zstd.py"},
     "pandas": {"scores.py"},
     "yaml": {"plan/document.py"},
 }

@@ -26,9 +26,9 @@ from .worker_process import INFER, MAIN, Response, asking
 QUICK = {
     "INFERFLOW_WORKER_DRAIN_PAUSE": "0ms",
     "INFERFLOW_MANAGER_DRAIN_PAUSE": "0ms",
-    "INFERFLOW_MANAGER_HEARTBEAT": "200ms",
-    "INFERFLOW_MANAGER_SUSPECT_AFTER": "600ms",
-    "INFERFLOW_MANAGER_OFFLINE_AFTER": "2s",
+    "INFERFLOW_MANAGER_HEARTBEAT": "300ms",
+    "INFERFLOW_MANAGER_SUSPECT_AFTER": "2s",
+    "INFERFLOW_MANAGER_OFFLINE_AFTER": "5s",
 }
 ADMIN_KEY = "ifk_00000000ad01_" + "A" * 43
 
@@ -182,11 +182,13 @@ class FleetRun:
                 role.kill()
 
 
-def infer(address: str, token: str, model: str, *values: float, version: str = "") -> list[float]:
+def infer(
+    address: str, token: str, model: str, *values: float, version: str = "", timeout: float = 30
+) -> list[float]:
     metadata = (("authorization", f"Bearer {token}"),) if token else ()
     with grpc.insecure_channel(address) as channel:
         body = channel.unary_unary(INFER)(
-            asking(model, *values, version=version), timeout=30, metadata=metadata
+            asking(model, *values, version=version), timeout=timeout, metadata=metadata
         )
     raw = np.frombuffer(Response.FromString(body).raw_output_contents[0], np.float32)
     return [float(value) for value in raw.reshape(len(values), -1)[:, 0]]

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 import inferflow
@@ -112,21 +113,25 @@ def test_up_runs_a_fleet_that_serves_the_models_of_the_project(
         stranger.infer("stacked_model", guesses)
 
 
-def test_it_ends_politely_and_knows_its_models_when_it_is_back(
+def test_it_ends_politely_and_takes_in_what_changed_when_it_is_back(
     project: Path, port: int, up: Role
 ) -> None:
-    managers = [f"127.0.0.1:{port}"]
-    with FleetAdmin(managers, ADMIN_KEY) as admin:
-        before = {each["name"]: each["versions"][0]["digest"] for each in admin.models()}
     assert up.end() == 0
+    file = project / "models" / "stacked_model" / "1" / "model.onnx"
+    model = onnx.load(file)
+    model.producer_name = "somebody else"
+    onnx.save(model, file)
     again = begin(project)
     try:
-        with FleetAdmin(managers, ADMIN_KEY) as admin:
-            models = admin.models()
-            assert {each["name"]: each["versions"][0]["digest"] for each in models} == before
-            assert all(len(each["versions"]) == 1 for each in models)
+        with FleetAdmin([f"127.0.0.1:{port}"], ADMIN_KEY) as admin:
+            stages = {
+                each["name"]: [version["stage"] for version in each["versions"]]
+                for each in admin.models()
+            }
             listed = admin.keys()
-            own = [key for key in listed if key["name"] == "inferflow up"]
+        assert stages.pop("stacked_model") == ["archived", "production"]
+        assert set(map(tuple, stages.values())) == {("production",)}
+        own = [key for key in listed if key["name"] == "inferflow up"]
         assert [bool(int(key["revoked_ms"])) for key in own] == [True, False]
     finally:
         again.kill()

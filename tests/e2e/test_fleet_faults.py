@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from inferflow.errors import NotFound, RegistryConflict, Unreachable
 from ..servers.postgres import PostgresServer, postgres  # noqa: F401  # a fixture
 from ..servers.processes import free_port
 from .fleet_process import ADMIN_KEY, FleetRun, infer, refusal, until
-from .worker_process import scale
+from .worker_process import rounds, scale
 
 MIB = 1024 * 1024
 
@@ -182,6 +183,25 @@ def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
     cached.write_bytes(scale(9))
     fleet.add_worker("w1")
     assert fleet.infer("m", 1) == [2]
+
+
+def test_a_worker_with_more_than_enough_to_do_is_not_taken_for_dead(fleet: FleetRun) -> None:
+    fleet.add_manager()
+    fleet.add_worker("w1")
+    fleet.publish("rounds", rounds())
+    found = fleet.discover("rounds")
+
+    def ask() -> str:
+        address = found.workers[0].address
+        return refusal(lambda: infer(address, found.token, "rounds", 1e15, timeout=7))[0]
+
+    with ThreadPoolExecutor(8) as callers:
+        asked = [callers.submit(ask) for _ in range(8)]
+        seen = set()
+        while not all(each.done() for each in asked):
+            seen.add(fleet.worker_states()["w1"])
+    assert "offline" not in seen
+    assert {each.result() for each in asked} == {"DEADLINE_EXCEEDED"}
 
 
 def test_a_worker_that_waits_for_its_manager_joins_when_it_comes(fleet: FleetRun) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 import inferflow
 from inferflow.client.sdk.sync import FleetClient
 from inferflow.errors import (
+    DeadlinePassed,
     InferflowError,
     InvalidRequest,
     ModelUnavailable,
@@ -22,10 +24,13 @@ from inferflow.errors import (
     Unreachable,
 )
 
+from ..servers.postgres import PostgresServer, postgres  # noqa: F401  # a fixture
 from .fleet_process import FleetRun, until
 from .worker_process import rounds, scale
 
 THREADS = 8
+PATIENT_MS = 30_000.0
+"""For calls of which it does not matter how long they take on a busy machine."""
 
 
 @pytest.fixture
@@ -40,7 +45,30 @@ def fleet(tmp_path: Path) -> Iterator[FleetRun]:
 
 @pytest.fixture
 def client(fleet: FleetRun) -> Iterator[FleetClient]:
-    with inferflow.connect_fleet(fleet.managers, key=fleet.caller_key) as opened:
+    with inferflow.connect_fleet(
+        fleet.managers, key=fleet.caller_key, deadline_ms=PATIENT_MS
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FleetRun]:
+    """A fleet that nothing happens to."""
+    run = FleetRun(tmp_path_factory.mktemp("calm"))
+    try:
+        run.add_manager()
+        run.add_worker("w1")
+        run.publish("doubler", scale(2))
+        yield run
+    finally:
+        run.close()
+
+
+@pytest.fixture
+def calm_client(calm: FleetRun) -> Iterator[FleetClient]:
+    with inferflow.connect_fleet(
+        calm.managers, key=calm.caller_key, deadline_ms=PATIENT_MS
+    ) as opened:
         yield opened
 
 
@@ -55,9 +83,10 @@ def asked(client: FleetClient, model: str, value: float, **more: object) -> floa
 class Load:
     """Threads that call without a pause, and every answer checked."""
 
-    def __init__(self, client: FleetClient, model: str) -> None:
+    def __init__(self, client: FleetClient, model: str, deadline_ms: float) -> None:
         self._client = client
         self._model = model
+        self._deadline_ms = deadline_ms
         self._ends = threading.Event()
         self._threads = ThreadPoolExecutor(THREADS)
         self.answers = 0
@@ -67,7 +96,7 @@ class Load:
     def _call(self, number: int) -> None:
         while not self._ends.is_set():
             try:
-                answer = asked(self._client, self._model, number)
+                answer = asked(self._client, self._model, number, deadline_ms=self._deadline_ms)
                 assert answer == 2 * number
                 self.answers += 1
             except (InferflowError, AssertionError) as failed:
@@ -87,12 +116,12 @@ class Load:
 
 
 @pytest.fixture
-def under_load(fleet: FleetRun, client: FleetClient) -> Iterator[Callable[[str], Load]]:
+def under_load(fleet: FleetRun, client: FleetClient) -> Iterator[Callable[..., Load]]:
     made: list[Load] = []
 
-    def begin(model: str) -> Load:
+    def begin(model: str, deadline_ms: float = PATIENT_MS) -> Load:
         until(lambda: asked(client, model, 1) == 2)
-        made.append(Load(client, model))
+        made.append(Load(client, model, deadline_ms))
         return made[-1]
 
     yield begin
@@ -101,11 +130,11 @@ def under_load(fleet: FleetRun, client: FleetClient) -> Iterator[Callable[[str],
 
 
 def test_a_worker_killed_under_load_fails_no_call(
-    fleet: FleetRun, under_load: Callable[[str], Load]
+    fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
     fleet.publish("doubler", scale(2))
     first, _ = fleet.add_worker("w1"), fleet.add_worker("w2")
-    load = under_load("doubler")
+    load = under_load("doubler", deadline_ms=1_000)
     load.more(200)
     first.kill()
     load.more(500)
@@ -115,7 +144,7 @@ def test_a_worker_killed_under_load_fails_no_call(
 
 
 def test_workers_may_be_replaced_one_by_one_under_load(
-    fleet: FleetRun, under_load: Callable[[str], Load]
+    fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
     fleet.publish("doubler", scale(2))
     old = [fleet.add_worker(name) for name in ("w1", "w2")]
@@ -129,7 +158,7 @@ def test_workers_may_be_replaced_one_by_one_under_load(
 
 
 def test_calls_go_on_while_the_manager_is_away_and_when_it_is_back(
-    fleet: FleetRun, under_load: Callable[[str], Load]
+    fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
     fleet.publish("doubler", scale(2))
     fleet.add_worker("w1")
@@ -139,14 +168,18 @@ def test_calls_go_on_while_the_manager_is_away_and_when_it_is_back(
     manager.kill()
     load.more(300)
     with (
-        inferflow.connect_fleet(fleet.managers, key=fleet.caller_key) as late,
+        inferflow.connect_fleet(
+            fleet.managers, key=fleet.caller_key, deadline_ms=PATIENT_MS
+        ) as late,
         pytest.raises(ModelUnavailable),
     ):
         asked(late, "doubler", 1)
     fleet.add_manager(port=port)
     load.more(100)
     load.end()
-    with inferflow.connect_fleet(fleet.managers, key=fleet.caller_key) as late:
+    with inferflow.connect_fleet(
+        fleet.managers, key=fleet.caller_key, deadline_ms=PATIENT_MS
+    ) as late:
         until(lambda: fleet.worker_states().get("w1") == "online")
         assert asked(late, "doubler", 2) == 4
 
@@ -169,25 +202,82 @@ def test_the_only_worker_comes_back_and_so_do_answers(fleet: FleetRun, client: F
     until(answers)
 
 
-def test_a_new_version_answers_soon_after_it_is_promoted(
+def test_a_hung_worker_is_left_alone_after_a_few_calls(
     fleet: FleetRun, client: FleetClient
 ) -> None:
-    fleet.publish("model", scale(2))
-    fleet.add_worker("w1")
+    fleet.publish("doubler", scale(2))
+    workers = [fleet.add_worker(name) for name in ("w1", "w2")]
+    until(lambda: asked(client, "doubler", 1) == 2)
+    first = fleet.discover("doubler").workers[0].address
+    hung = next(each for each in workers if each.address == first)
+    hung.popen.send_signal(signal.SIGSTOP)
+    late = 0
+    in_a_row = 0
+    while in_a_row < 50:
+        try:
+            assert asked(client, "doubler", 2, deadline_ms=300) == 4
+            in_a_row += 1
+        except DeadlinePassed:
+            late, in_a_row = late + 1, 0
+        assert late < 10
+    hung.popen.send_signal(signal.SIGCONT)
+    until(lambda: fleet.worker_states()[_id(fleet, hung.address)] == "online")
+    assert asked(client, "doubler", 2) == 4
+
+
+def _id(fleet: FleetRun, address: str) -> str:
+    with fleet.admin() as admin:
+        return next(str(w["worker_id"]) for w in admin.workers() if w["address"] == address)
+
+
+def test_one_of_two_managers_is_enough(
+    tmp_path: Path,
+    postgres: PostgresServer,  # noqa: F811
+) -> None:
+    run = FleetRun(
+        tmp_path,
+        {
+            "INFERFLOW_MANAGER_DATABASE": postgres.new_database(),
+            "INFERFLOW_MANAGER_SECRET": "5e" * 32,
+        },
+    )
+    try:
+        one, _ = run.add_manager(), run.add_manager()
+        run.add_worker("w1")
+        run.publish("doubler", scale(2))
+        with inferflow.connect_fleet(
+            run.managers, key=run.caller_key, deadline_ms=PATIENT_MS
+        ) as client:
+            assert asked(client, "doubler", 1) == 2
+            one.kill()
+            assert asked(client, "doubler", 1) == 2
+            until(lambda: asked(client, "doubler", 1, version=1) == 2)  # a session of its own
+        with inferflow.connect_fleet(
+            run.managers, key=run.caller_key, deadline_ms=PATIENT_MS
+        ) as newcomer:
+            assert asked(newcomer, "doubler", 1) == 2
+    finally:
+        run.close()
+
+
+def test_a_new_version_answers_soon_after_it_is_promoted(
+    calm: FleetRun, calm_client: FleetClient
+) -> None:
+    client = calm_client
+    calm.publish("model", scale(2))
     assert asked(client, "model", 1) == 2
-    number = fleet.publish("model", scale(3), stage="staging")
+    number = calm.publish("model", scale(3), stage="staging")
     assert asked(client, "model", 1) == 2
     assert asked(client, "model", 1, stage="staging") == 3
     assert asked(client, "model", 1, version=number) == 3
-    with fleet.admin() as admin:
+    with calm.admin() as admin:
         admin.promote("model", number, "production")
     until(lambda: asked(client, "model", 1) == 3)
 
 
-def test_outputs_streams_and_mistakes(fleet: FleetRun, client: FleetClient) -> None:
-    fleet.publish("doubler", scale(2))
-    fleet.publish("rounds", rounds())
-    fleet.add_worker("w1")
+def test_outputs_streams_and_mistakes(calm: FleetRun, calm_client: FleetClient) -> None:
+    client = calm_client
+    calm.publish("rounds", rounds())
     answer = client.infer("doubler", rows(1, 2))
     assert sorted(answer) == ["y", "z"]
     assert list(client.infer("doubler", rows(1), outputs=["z"])) == ["z"]
@@ -203,12 +293,11 @@ def test_outputs_streams_and_mistakes(fleet: FleetRun, client: FleetClient) -> N
         client.infer("doubler", {"q": np.zeros((1, 2), np.float32)})
 
 
-def test_keys_are_for_what_they_were_made_for(fleet: FleetRun) -> None:
-    fleet.publish("doubler", scale(2))
+def test_keys_are_for_what_they_were_made_for(calm: FleetRun) -> None:
+    fleet = calm
     fleet.publish("secret", scale(2))
-    fleet.add_worker("w1")
     narrow = fleet.key("narrow", "inference", models=["doub*"])
-    with inferflow.connect_fleet(fleet.managers, key=narrow) as client:
+    with inferflow.connect_fleet(fleet.managers, key=narrow, deadline_ms=PATIENT_MS) as client:
         assert asked(client, "doubler", 1) == 2
         with pytest.raises(PermissionDenied, match="secret"):
             asked(client, "secret", 1)

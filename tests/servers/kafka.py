@@ -78,6 +78,13 @@ class KafkaServer:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         self._process.stop(how)
 
+    def pause(self) -> None:
+        """Let it hang: it is there, and does nothing."""
+        self._process.pause()
+
+    def resume(self) -> None:
+        self._process.resume()
+
     def remove(self) -> None:
         self._folder.remove()
 

@@ -54,7 +54,8 @@ def open_flow(
     for odd in odd_variables(os.environ):
         warnings.warn(str(odd).removeprefix("note: "), stacklevel=2)
     root = Path(directory)
-    inference_log = open_inference_log(root, read_settings(root, settings))
+    is_there = root.is_dir()  # when it is not, that is for others to say
+    inference_log = open_inference_log(root, read_settings(root, settings)) if is_there else None
     try:
         return _opened(root, settings, inference_log, watch=watch)
     except BaseException:

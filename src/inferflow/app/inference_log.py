@@ -68,10 +68,11 @@ def open_inference_log(root: Path, settings: Settings, *, tag: str = "") -> Infe
 
 
 def _file_sink(root: Path, settings: Settings, counts: LogCounts, tag: str) -> Sink:
-    from inferflow.inferlog.columnar import pyarrow
+    from inferflow.inferlog.arrow import pyarrow
     from inferflow.inferlog.files import FileRules, FileSink
+    from inferflow.inferlog.frames import IN_FILES
 
-    pyarrow("inference logs in files")
+    pyarrow(IN_FILES)
     chosen = settings.logs
     rules = FileRules(
         log_folder(root, settings),

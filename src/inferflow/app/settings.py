@@ -22,6 +22,7 @@ from inferflow.app.platform_settings import CompatibilitySettings, EtcdSettings
 from inferflow.app.redis_settings import RedisSettings
 from inferflow.app.remote_settings import NumerixSettings, OnfsSettings, PredatorSettings
 from inferflow.app.serve_settings import ServeSettings
+from inferflow.app.setting_overrides import overridden
 from inferflow.app.setting_table import place, tables_of, unknown_keys
 from inferflow.app.setting_values import Count, Listed, MaybeMilliseconds, Mebibytes, mebibytes
 from inferflow.app.telemetry_settings import TelemetryTable
@@ -147,7 +148,7 @@ def read_settings(project: Path, overrides: Mapping[str, Any] | None = None) -> 
             for error in invalid.errors(include_input=False, include_url=False)
         )
         raise InvalidInput(f"settings: {listed}") from invalid
-    return settings.model_copy(update=dict(overrides or {}))
+    return overridden(settings, overrides or {})
 
 
 def written_settings(project: Path) -> dict[str, Any]:

@@ -180,21 +180,25 @@ async def work(
 
     With a `fleet`, its manager says which models there are and who may call.
     """
-    tally = WorkerTally()
-    access, source, plan_for = (fleet.access, fleet.source, fleet.plan_for) if fleet else _ALONE
     with stop_signals() as (end, hurry):
-        host = open_host(root, settings, tally, source, plan_for)
         try:
-            worker = await start_worker(host, settings.worker, tally, access=access)
-        except BaseException:
-            await host.close()
-            raise
-        try:
+            worker = await _open(root, settings, fleet)
             await _until_end(worker, end, started, fleet)
             await worker.drain(hurry)
         finally:
             if fleet is not None:
                 await fleet.close()
+
+
+async def _open(root: Path, settings: Settings, fleet: FleetMember | None) -> Worker:
+    tally = WorkerTally()
+    access, source, plan_for = (fleet.access, fleet.source, fleet.plan_for) if fleet else _ALONE
+    host = open_host(root, settings, tally, source, plan_for)
+    try:
+        return await start_worker(host, settings.worker, tally, access=access)
+    except BaseException:
+        await host.close()
+        raise
 
 
 async def _until_end(
@@ -206,6 +210,8 @@ async def _until_end(
     try:
         if fleet is not None:
             await fleet.join(worker, end)
+        if end.is_set():  # asked to end while nobody was there to join
+            return
         await worker.prepare()
         keep_what_is_loaded()
         started(worker)

@@ -9,5 +9,6 @@
 - `failures`: the one table of what a status means here; `pausing`: how long to wait after one
 - `oip`: models on other hosts, for a project's own steps
 - `sdk`: models of a fleet of workers, asked through its manager
+- `manager`: a fleet's manager, for its workers and for those who administrate it
 - `load`: prepared requests sent at a rate, and measured
 """

@@ -104,12 +104,11 @@ def _distinct(varying: Sequence[Part]) -> tuple[list[Sequence[Any]], Array | Non
     number = dict.fromkeys(rows)
     if len(number) == len(rows):
         return [rows] if len(varying) == 1 else list(map(_listed, varying)), None
-    for position, key in enumerate(number):
-        number[key] = position
+    position = dict(zip(number, range(len(number)), strict=True))
     distinct: list[Sequence[Any]] = (
         [list(number)] if len(varying) == 1 else list(zip(*number, strict=True))
     )
-    return distinct, np.array(list(map(number.__getitem__, rows)), dtype=np.intp)
+    return distinct, np.fromiter(map(position.__getitem__, rows), np.intp, len(rows))
 
 
 def _listed(part: Part) -> list[Any]:

@@ -43,15 +43,21 @@ class KeySpace:
         """What every key of this space begins with, one way or the other."""
         return self._plain, self._digested
 
-    def keys_of_one_part(self, texts: Sequence[str]) -> list[bytes]:
-        """The stored keys of entities with a single key part: `keys(join_parts((texts,)))`."""
-        prefix = self._plain
+    def keys_of(self, columns: KeyColumns) -> list[bytes]:
+        """`keys(join_parts(columns))`, in one go where all but the last part are alike: one
+        product, or one user and many categories."""
+        *leading, last = columns
+        front = self._plain
         try:
-            keys = [prefix + text.encode() for text in texts]
+            for column in leading:
+                if column.count(column[0]) != len(column):
+                    return self.keys(join_parts(columns))
+                front += _with_length(column[0].encode())
+            keys = [front + text.encode() for text in last]
         except UnicodeEncodeError:
-            return self.keys(join_parts((texts,)))
+            return self.keys(join_parts(columns))
         if max(map(len, keys), default=0) > MAX_KEY_BYTES:
-            return self.keys(join_parts((texts,)))
+            return self.keys(join_parts(columns))
         return keys
 
     def keys(self, parts: Sequence[bytes]) -> list[bytes]:

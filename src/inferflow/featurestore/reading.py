@@ -30,11 +30,7 @@ class StoreRead:
         self._backend = backend
         self._now = now
         self._order = _key_order(read.keys, entity)
-        spaces = [groups[group.label].space for group in read.groups]
-        self._keys_of = tuple(space.keys for space in spaces)
-        # One part and one group is what most reads are, and needs no joining.
-        is_simple = len(read.keys) == 1 and len(read.groups) == 1
-        self._simple_keys = spaces[0].keys_of_one_part if is_simple else None
+        self._spaces = tuple(groups[group.label].space for group in read.groups)
         self._decoders = tuple(
             GroupDecoder(groups[group.label].info, groups[group.label].history, group)
             for group in read.groups
@@ -48,12 +44,11 @@ class StoreRead:
 
     def _stored_keys(self, keys: KeyColumns) -> list[bytes]:
         """What to ask the backend for: all keys in one group, then all in the next."""
-        if self._simple_keys is not None:
-            return self._simple_keys(keys[0])
-        parts = join_parts(tuple([keys[at] for at in self._order]))
-        if len(self._keys_of) == 1:
-            return self._keys_of[0](parts)
-        return [key for keys_of in self._keys_of for key in keys_of(parts)]
+        columns = tuple([keys[at] for at in self._order])
+        if len(self._spaces) == 1:
+            return self._spaces[0].keys_of(columns)
+        parts = join_parts(columns)
+        return [key for space in self._spaces for key in space.keys(parts)]
 
     def _answer(self, rows: Sequence[bytes | None], now_ms: int) -> FeatureRows:
         if len(self._decoders) == 1:

@@ -14,14 +14,17 @@ import numpy as np
 
 from inferflow.dtypes import Array
 from inferflow.engine.matrix import Matrix
-from inferflow.errors import MissingExtra
+from inferflow.inferlog.arrow import parquet, pyarrow
 from inferflow.inferlog.cells import is_fixed, is_there, number_bytes, spread, text_bytes
 from inferflow.inferlog.schema import PlacedField
 from inferflow.plan.plan import Space
 
+_ARROW = "the arrow format of the inference log"
+_PARQUET = "the parquet format of the inference log"
+
 
 def arrow_stream(placed: Sequence[PlacedField], matrix: Matrix, space: Space, rows: slice) -> bytes:
-    pa = pyarrow("the arrow format of the inference log")
+    pa = pyarrow(_ARROW)
     columns = [_binary(pa, each, matrix, space, rows) for each in placed]
     names = [str(number) for number in range(len(columns))]
     batch = pa.record_batch(columns, names=names)
@@ -32,9 +35,7 @@ def arrow_stream(placed: Sequence[PlacedField], matrix: Matrix, space: Space, ro
 
 
 def parquet_file(placed: Sequence[PlacedField], matrix: Matrix, space: Space, rows: slice) -> bytes:
-    pa = pyarrow("the parquet format of the inference log")
-    import pyarrow.parquet as pq
-
+    pa, pq = pyarrow(_PARQUET), parquet(_PARQUET)
     columns = [_binary(pa, each, matrix, space, rows).to_pylist() for each in placed]
     cells = [cell or b"" for row in zip(*columns, strict=True) for cell in row]
     count = len(columns[0]) if columns else 0
@@ -44,14 +45,6 @@ def parquet_file(placed: Sequence[PlacedField], matrix: Matrix, space: Space, ro
     sink = io.BytesIO()
     pq.write_table(pa.table({"Features": features}), sink)
     return sink.getvalue()
-
-
-def pyarrow(for_what: str) -> Any:
-    try:
-        import pyarrow as pa
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("parquet", for_what=for_what) from missing
-    return pa
 
 
 def _binary(pa: Any, placed: PlacedField, matrix: Matrix, space: Space, rows: slice) -> Any:

@@ -18,17 +18,17 @@ from google.protobuf.message import DecodeError
 
 from inferflow._proto.messages import InferflowLog, KafkaRequest
 from inferflow.dtypes import DType
-from inferflow.errors import InvalidInput, MissingExtra
+from inferflow.errors import InvalidInput
 from inferflow.inferlog import message
-from inferflow.inferlog.columnar import pyarrow
+from inferflow.inferlog.arrow import parquet, pyarrow
 from inferflow.inferlog.schema import LogField, LogSchema
+from inferflow.inferlog.zstd import MAGIC, decompressed
 
 FindSchema = Callable[[str, int, str], LogSchema]
 """The columns of a config and version; by digest, where that is not empty. Raises NotFound."""
 
 Columns = dict[str, list[Any]]
 
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _EVENT_ROWS = {event: rows for rows, event in message.EVENTS.items()}
 
 
@@ -139,16 +139,7 @@ def _parsed(kind: Any, value: bytes) -> Any:
 
 
 def _plain(value: bytes) -> bytes:
-    if not value.startswith(_ZSTD):
-        return value
-    try:
-        import zstandard
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("kafka", for_what="compressed inference logs") from missing
-    try:
-        return zstandard.ZstdDecompressor().decompress(value)
-    except zstandard.ZstdError as broken:
-        raise InvalidInput(f"this message cannot be decompressed: {broken}") from broken
+    return decompressed(value) if value.startswith(MAGIC) else value
 
 
 # --- the formats ----------------------------------------------------------------------------
@@ -188,9 +179,7 @@ def _arrow_columns(blobs: Sequence[bytes], schema: LogSchema) -> tuple[Columns, 
 
 
 def _parquet_columns(blobs: Sequence[bytes], schema: LogSchema) -> tuple[Columns, list[bool]]:
-    pyarrow("the parquet format of the inference log")
-    import pyarrow.parquet as pq
-
+    pq = parquet("the parquet format of the inference log")
     table = pq.read_table(io.BytesIO(_one(blobs)))
     rows = [dict(row) for row in table.column("Features").to_pylist()]
     _check_width(max(map(len, rows), default=0), schema)

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.errors import InvalidInput, NotFound
-from inferflow.inferlog.columnar import pyarrow
+from inferflow.inferlog.arrow import parquet, pyarrow
 from inferflow.inferlog.files import folder_name, log_files
 from inferflow.inferlog.stats import LogStats
+
+_READING = "reading inference logs"
 
 
 class LogFolder:
@@ -28,7 +30,7 @@ class LogFolder:
     def table(self, config_id: str) -> Any:
         """Everything logged of a config as one Arrow table; columns that some versions lack are
         null there."""
-        pa = pyarrow("reading inference logs")
+        pa = pyarrow(_READING)
         files = self.files(config_id)
         if not files:
             raise NotFound("inference log", config_id)
@@ -61,9 +63,7 @@ class LogFolder:
 
 def read_file(path: Path) -> Any:
     """One file as an Arrow table. Raises InvalidInput when it is none of the log's."""
-    pa = pyarrow("reading inference logs")
-    import pyarrow.parquet as pq
-
+    pa, pq = pyarrow(_READING), parquet(_READING)
     try:
         table = pq.ParquetFile(path).read()
     except (OSError, pa.ArrowException) as broken:
@@ -94,10 +94,8 @@ def _count(stats: LogStats, table: Any) -> None:
 
 
 def _ends(column: Any) -> tuple[datetime, datetime]:
-    import pyarrow.compute as pc
-
-    ends = pc.min_max(column).as_py()
-    return ends["min"], ends["max"]
+    moments = column.unique().to_pylist()
+    return min(moments), max(moments)
 
 
 def _counted(column: Any) -> dict[str, int]:

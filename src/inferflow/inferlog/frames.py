@@ -15,9 +15,10 @@ import numpy as np
 
 from inferflow.dtypes import FP32, Array, DType, dtype_of, format_text
 from inferflow.engine.matrix import Matrix
+from inferflow.inferlog.arrow import pyarrow
 from inferflow.inferlog.cells import is_there
-from inferflow.inferlog.columnar import pyarrow
 from inferflow.inferlog.schema import PlacedField
+from inferflow.inferlog.states import state_columns, state_words
 from inferflow.inferlog.taken import PlanLog, Taken
 from inferflow.plan.plan import Column, Space
 
@@ -25,12 +26,16 @@ SCHEMA_KEY = b"inferflow.log_schema"
 """Under which a table carries its log schema, as JSON."""
 
 
+IN_FILES = "inference logs in files"
+
+
 class Frames:
     """Makes the tables of one config."""
 
     def __init__(self, log: PlanLog) -> None:
-        self._pa = pyarrow("inference logs in files")
+        self._pa = pyarrow(IN_FILES)
         self._log = log
+        self._states = state_columns(log.plan)
         taken = {name for name, _ in self._own_types()}
         self._values = [
             (f"{each.field.name}_" if each.field.name in taken else each.field.name, each)
@@ -75,6 +80,7 @@ class Frames:
             ("_members", pa.list_(pa.string())),
             ("_error", pa.string()),
             *((name, pa.string()) for name in models),
+            *((name, pa.string()) for name, _ in self._states),
         ]
 
     def _own(self, requests: Sequence[Taken], counts: Sequence[int], space: Space) -> list[Any]:
@@ -108,7 +114,16 @@ class Frames:
                 for step, _ in self._log.models
                 for at in (0, 1)
             ),
+            *self._state_words(requests, counts, space),
         ]
+
+    def _state_words(
+        self, requests: Sequence[Taken], counts: Sequence[int], space: Space
+    ) -> list[Any]:
+        if space != "target":
+            return [self._pa.nulls(sum(counts), self._pa.string()) for _ in self._states]
+        matrices = [each.run.matrix for each in requests]
+        return [state_words(self._pa, block, matrices, counts) for _, block in self._states]
 
     def _errors(self, requests: Sequence[Taken], counts: Sequence[int], space: Space) -> Any:
         if not any(each.run.has_marks for each in requests):
@@ -167,13 +182,13 @@ class _Blocks:
         """One row that stands for all of a request's is repeated."""
         found = self._blocks.get(index)
         if found is None:
-            parts = [
-                np.broadcast_to(block, (count, block.shape[1])) if len(block) != count else block
-                for block, count in zip(
-                    (matrix.block(index) for matrix in self._matrices), self._counts, strict=True
-                )
-            ]
-            found = self._blocks[index] = np.concatenate(parts)
+            parts = [matrix.block(index) for matrix in self._matrices]
+            found = np.empty((self.rows, parts[0].shape[1]), parts[0].dtype)
+            at = 0
+            for part, count in zip(parts, self._counts, strict=True):
+                found[at : at + count] = part
+                at += count
+            self._blocks[index] = found
         return found
 
     def blank(self, column: Column) -> Array | None:

@@ -6,7 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from inferflow.inferlog.frames import Frames
+from inferflow.inferlog.arrow import parquet, pyarrow
+from inferflow.inferlog.frames import IN_FILES, Frames
 from inferflow.inferlog.taken import Taken
 
 PART = ".part"
@@ -14,6 +15,8 @@ PART = ".part"
 _CHUNK_ROWS = 8_000
 """Rows that become a table at once. A column costs about the same whatever the number of its rows,
 so there should be many; but requests are kept whole until then."""
+_CHUNK_BYTES = 16 * 1024 * 1024
+"""The same for requests with large rows."""
 _GROUP_BYTES = 8 * 1024 * 1024
 """Of tables that are written together, as one row group."""
 
@@ -32,6 +35,7 @@ class LogFile:
         self._frames = frames
         self._requests: list[Taken] = []
         self._rows = 0
+        self._bytes = 0
         self._tables: list[Any] = []
         self._table_bytes = 0
         self._writer: Any = None
@@ -40,7 +44,8 @@ class LogFile:
         self.messages += taken.log.messages(taken.run)
         self._requests.append(taken)
         self._rows += taken.run.matrix.rows + taken.run.matrix.slates
-        if self._rows >= _CHUNK_ROWS:
+        self._bytes += taken.size
+        if self._rows >= _CHUNK_ROWS or self._bytes >= _CHUNK_BYTES:
             self._tabulate()
             if self._table_bytes >= _GROUP_BYTES:
                 self._write_group()
@@ -65,12 +70,10 @@ class LogFile:
             table = self._frames.table(self._requests)
             self._tables.append(table)
             self._table_bytes += table.nbytes
-            self._requests, self._rows = [], 0
+            self._requests, self._rows, self._bytes = [], 0, 0
 
     def _write_group(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
+        pa, pq = pyarrow(IN_FILES), parquet(IN_FILES)
         if self._writer is None:
             self._part.parent.mkdir(parents=True, exist_ok=True)
             schema = self._frames.schema

@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
 from inferflow._proto.writing import field, fields, length_of, tag, varint
-from inferflow.errors import MissingExtra
 from inferflow.inferlog.cells import utf8
 from inferflow.inferlog.columnar import arrow_stream, parquet_file
 from inferflow.inferlog.rows import RowLayout, Rows, row_layout
 from inferflow.inferlog.taken import PlanLog, Taken, spaces_of
+from inferflow.inferlog.zstd import compressor
 from inferflow.plan.plan import Space
 
 Format = Literal["proto", "arrow", "parquet"]
@@ -77,7 +77,7 @@ class MessageWriter:
         self._log = log
         self._format = format
         self._largest = largest
-        self._compress = _compressor() if compressed else None
+        self._compress = compressor() if compressed else None
         self._layouts: dict[Space, RowLayout] = {
             "target": row_layout(log.placed, "target"),
             "slate": row_layout(log.placed, "slate"),
@@ -186,13 +186,3 @@ def _headers(taken: Taken, space: Space) -> tuple[tuple[str, str], ...]:
         (MODELS, json.dumps(models)),
     )
     return (*headers, (EXPERIMENT, taken.experiment)) if taken.experiment else headers
-
-
-def _compressor() -> Any:
-    try:
-        import zstandard
-    except ModuleNotFoundError as missing:
-        raise MissingExtra(
-            "kafka", for_what="compressed messages of the inference log"
-        ) from missing
-    return zstandard.ZstdCompressor(level=3).compress

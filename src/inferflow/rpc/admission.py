@@ -44,8 +44,9 @@ class Patience:
         self.max_wait_s = max_wait_s
         self.average_s = 0.0
 
-    def took(self, seconds: float) -> None:
-        self.average_s += _NEW * (seconds - self.average_s)
+    def took(self, seconds: float, calls: int = 1) -> None:
+        """So many calls, one after the other, took so long together."""
+        self.average_s += min(1.0, _NEW * calls) * (seconds / calls - self.average_s)
 
     def check(self, ahead: float, left_s: float) -> None:
         """Refuse a call with so many before it, when so much of its deadline is left that it would

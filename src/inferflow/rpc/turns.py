@@ -14,26 +14,28 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import grpc
 
 from inferflow.rpc.admission import Patience
 
 Clock = Callable[[], float]
+Pause = Callable[[float], Awaitable[object]]
 
 _BREAK_S = 0.001
 """A pause this long means that nobody was waiting: letting in one call takes less, mostly."""
 _REST_S = 0.01
 """And this long even where other processes take the processor away."""
-_BURST_S = 0.01
+_BURST_S = 0.03
 """Work goes on for so long before others are let in."""
-_COMPANY, _COMPANY_S = 8, 0.005
+_COMPANY, _COMPANY_S = 8, 0.008
 """Calls that are scored before the first of their answers is sent, and for how long at most."""
 _DOOR_S = 0.02
 """Nor is the door open for longer than this: somebody has to be served, too."""
-_QUIET_S = 0.0005
-"""When nobody has come for so long, everybody is in."""
+_QUIET_S = 0.001
+"""When nobody has come for so long, everybody is in. The loop rests meanwhile: who brings calls
+are gRPC's own threads, and they may have to wait for the very processor it would look with."""
 _LAST_DOOR_S, _LAST_QUIET_S = 0.1, 0.01
 """The same when the server ends, and who is not in is cut off."""
 
@@ -41,27 +43,32 @@ _LAST_DOOR_S, _LAST_QUIET_S = 0.1, 0.01
 class Turns:
     """Used from one event loop only, so it needs no lock."""
 
-    def __init__(self, patience: Patience, *, clock: Clock = time.perf_counter) -> None:
+    def __init__(
+        self,
+        patience: Patience,
+        *,
+        clock: Clock = time.perf_counter,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
         self._patience = patience
         self._clock = clock
+        self._pause = pause
         self._queue: deque[asyncio.Future[None]] = deque()
         self._serving: asyncio.Task[None] | None = None
         self._worked_s = 0.0
         self._pressed_s = 0.0
         self._is_held = False
-        self._ended = self._came = clock()
+        self._came = 0
+        self._ended = clock()
 
     def came(self) -> None:
         """To be told of every call when gRPC hands it over, before its body is read."""
-        self._came = self._clock()
+        self._came += 1
 
     async def take(self, left_s: float) -> None:
         """Returns when it is this call's turn. Raises Overloaded when that would be too late."""
-        pause_s = self._clock() - self._ended
-        if pause_s > _BREAK_S:
-            self._worked_s = 0.0
-        if pause_s > _REST_S:
-            self._pressed_s = 0.0
+        if self._serving is None:  # else the loop has only rested for others to be let in
+            self._notice_break()
         if self._pressed_s >= _BURST_S:
             self._patience.check(len(self._queue), left_s)
         if self._serving is None and self._worked_s < _BURST_S and not self._is_held:
@@ -72,21 +79,28 @@ class Turns:
             self._serving = asyncio.ensure_future(self._serve())
         await turn
 
+    def _notice_break(self) -> None:
+        pause_s = self._clock() - self._ended
+        if pause_s > _BREAK_S:
+            self._worked_s = 0.0
+        if pause_s > _REST_S:
+            self._pressed_s = 0.0
+
     async def worked(self, seconds: float) -> None:
         """To be told by a call that has used the loop for so long without a pause. Returns when
         its answer may be sent."""
-        self._patience.took(seconds)
         self._worked_s += seconds
         self._pressed_s += seconds
         self._ended = self._clock()
-        if self._serving is not None:
+        if self._serving is None:
+            self._patience.took(seconds)
+        else:
             await asyncio.sleep(0)  # those in its company are scored first
 
     async def hold(self) -> None:
         """Serve nobody until all are in. The caller closes the door before it waits again; after
         that those who are in are served. Without it they would be cut off inside gRPC."""
         self._is_held = True
-        self._came = self._clock()
         try:
             await self._let_in(_LAST_DOOR_S, _LAST_QUIET_S)
         finally:
@@ -98,28 +112,36 @@ class Turns:
     async def _serve(self) -> None:
         try:
             while self._queue:
+                began, served = self._clock(), 0
                 await self._let_in(_DOOR_S, _QUIET_S)
                 self._worked_s = 0.0
                 while self._is_held:
                     await asyncio.sleep(0)
                 while self._queue and self._worked_s < _BURST_S and not self._is_held:
-                    self._call_up()
+                    served += self._call_up()
                     await asyncio.sleep(0)  # they are scored before this returns
+                if served:  # who waits, waits for the door and for answers to be sent, too
+                    self._patience.took(self._clock() - began, served)
         finally:
             self._serving = None
 
-    def _call_up(self) -> None:
-        """It is the turn of as many as are quickly scored, of one at least."""
+    def _call_up(self) -> int:
+        """It is the turn of as many as are quickly scored, of one at least. Says of how many."""
         quick = int(_COMPANY_S / (self._patience.average_s or _COMPANY_S))
+        called = 0
         for _ in range(min(max(1, quick), _COMPANY, len(self._queue))):
             turn = self._queue.popleft()
             if not turn.done():  # else its caller has given up
                 turn.set_result(None)
+                called += 1
+        return called
 
     async def _let_in(self, longest_s: float, quiet_s: float) -> None:
         until = self._clock() + longest_s
-        while (now := self._clock()) < until and now - self._came < quiet_s:
-            await asyncio.sleep(0)
+        known = None
+        while known != self._came and self._clock() < until:
+            known = self._came
+            await self._pause(quiet_s)
 
 
 class Announcing(grpc.GenericRpcHandler):

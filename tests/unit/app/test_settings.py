@@ -233,3 +233,26 @@ def test_default_limits_reach_the_steps_of_a_project(
         assert ports.defaults.compute_timeout_ms == 70
     finally:
         opened.close()
+
+
+def test_a_table_given_in_code_changes_only_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "inferflow.toml").write_text("[serve]\nport = 1\nhttp_port = 2\n")
+    settings = read_settings(tmp_path, {"serve": {"port": 3, "max_deadline": "5s"}})
+    assert (settings.serve.port, settings.serve.http_port) == (3, 2)
+    assert settings.serve.max_deadline == 5_000
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"serve": {"prot": 3}}, "serve.prot"),
+        ({"serve": {"port": "many"}}, "serve.port"),
+        ({"cache_size": 3}, "cache_size_mb"),
+        ({"cache_size_mb": -1}, "cache_size_mb"),
+    ],
+)
+def test_what_is_given_in_code_is_checked_too(
+    tmp_path: Path, given: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        read_settings(tmp_path, given)

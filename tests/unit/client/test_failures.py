@@ -16,8 +16,10 @@ from inferflow.errors import (
     InvalidRequest,
     NotFound,
     Overloaded,
+    PermissionDenied,
     PlanRejected,
     RemoteFailed,
+    Unauthenticated,
     Unreachable,
 )
 
@@ -34,6 +36,8 @@ def refused(code: StatusCode, details: str = "so it is", **trailing: str) -> Inf
         (StatusCode.NOT_FOUND, NotFound),
         (StatusCode.FAILED_PRECONDITION, PlanRejected),
         (StatusCode.DEADLINE_EXCEEDED, DeadlinePassed),
+        (StatusCode.UNAUTHENTICATED, Unauthenticated),
+        (StatusCode.PERMISSION_DENIED, PermissionDenied),
     ],
 )
 def test_the_servers_words_are_kept(code: StatusCode, kind: type[InferflowError]) -> None:

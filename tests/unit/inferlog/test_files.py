@@ -87,16 +87,28 @@ def test_several_requests_with_pairs_and_without_are_one_table(
     assert rows[-1]["item:facts:price"] is None
 
 
+def test_a_feature_that_was_read_is_told_from_one_that_stood_in(
+    opened: Callable[..., Written], answered: Answer
+) -> None:
+    written = opened()
+    written.log(answered(ranker(), three_items(entities={"item": ["3", "unknown"]})))
+    written.log(answered(ranker(), three_items(entities={"item": ["1"]})))
+    written.close()
+    rows = LogFolder(written.folder).table("ranker").to_pylist()
+    found = {row["_id"]: row["_state:fs_item:facts"] for row in rows}
+    assert found == {"3": "real", "unknown": "missing", "1": "real"}
+
+
 def test_what_has_no_value_is_null_and_the_error_says_why(
     opened: Callable[..., Written], answered: Answer
 ) -> None:
     written = opened()
-    run = answered(ranker(), three_items(context={"boost": float("nan")}))
-    run.mark(run.plan.steps[2], None, "no more")
-    written.log(run)
+    written.log(answered(ranker(model_name="broken"), three_items()))
     written.close()
     rows = LogFolder(written.folder).table("ranker").to_pylist()
-    assert {row["_error"] for row in rows} == {"rank: no more"}
+    assert [row["rank:score"] for row in rows] == [None] * 3
+    assert [row["item:facts:price"] for row in rows] == [3.0, 1.0, 2.0]
+    assert all("no more" in row["_error"] for row in rows)
 
 
 def test_a_file_can_be_read_only_once_it_is_old_enough_and_counts_from_then_on(

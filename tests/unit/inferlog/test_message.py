@@ -83,6 +83,17 @@ def test_what_was_logged_comes_back(answered: Answer, format: Format, compressed
     assert log_of(message.value).startswith(b"\x28\xb5\x2f\xfd") is compressed
 
 
+@pytest.mark.parametrize(("format", "shown"), [("proto", 0.0), ("arrow", None), ("parquet", None)])
+def test_a_score_that_is_missing_is_marked_and_spoils_nothing_else(
+    answered: Answer, format: Format, shown: float | None
+) -> None:
+    logged = taken(answered(ranker(model_name="broken"), three_items()))
+    rows = read(logged, written(logged, format)[0])
+    assert rows.columns["rank:score"] == [shown] * 3
+    assert rows.columns["item:facts:price"] == [3.0, 1.0, 2.0]
+    assert rows.is_whole == [False] * 3
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_pairs_are_messages_of_their_own_with_the_same_columns(
     answered: Answer, format: Format

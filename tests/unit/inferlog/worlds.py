@@ -11,7 +11,7 @@ from inferflow.engine.observer import Observer
 from inferflow.engine.request import request_from
 from inferflow.engine.run import Run
 from inferflow.inferlog.taken import PlanLog, Taken
-from inferflow.testing import World, entity, model
+from inferflow.testing import World, entity, failing, model
 
 AT = 1_763_200_000.5
 
@@ -26,7 +26,7 @@ class Runs(Observer):
         self.runs.append(run)
 
 
-def ranker(*, slate: bool = False, **response: Any) -> dict[str, Any]:
+def ranker(*, slate: bool = False, model_name: str = "", **response: Any) -> dict[str, Any]:
     """A config that logs everything: features, a model score, an input of the request."""
     inputs = {"item:facts:price": "FP32", "boost": "FP32"}
     return {
@@ -52,7 +52,7 @@ def ranker(*, slate: bool = False, **response: Any) -> dict[str, Any]:
             },
             "predator_component_config": {
                 "rank": {
-                    "model_name": "duel" if slate else "adder",
+                    "model_name": model_name or ("duel" if slate else "adder"),
                     "inputs": {"feature_map": inputs},
                     "outputs": {"score_columns": ["score"]},
                     "slate_component": slate,
@@ -87,6 +87,7 @@ def make_world(observer: Observer) -> World:
         features={"item:facts": rows},
         models={
             "adder": model(lambda x: x.sum(axis=1), inputs={"x": "FP32[N,2]"}),
+            "broken": model(failing("no more"), inputs={"x": "FP32[N,2]"}),
             "duel": model(lambda x: x.sum(axis=1), inputs={"x": "FP32[N,3]"}),
         },
         observer=observer,

@@ -157,9 +157,9 @@ def test_a_broken_model_says_why_and_the_rest_is_still_checked(shop: Any) -> Non
 def test_an_endpoint_that_is_none_says_how_to_write_one_and_how_to_run_it_here(shop: Any) -> None:
     shop["ranker"]["model_endpoint"] = "predator:http"
     assert shop.errors()[0] == (
-        "ranker.model_endpoint: 'predator:http': 'http' is no port (write local, local:<model>, or "
-        'host:port; or set [endpoints] "predator:http" = "local:ranker" in inferflow.toml to run '
-        "it here)"
+        "ranker.model_endpoint: 'predator:http': 'http' is no port (write local, local:<model>, "
+        'host:port, or manager://host:port; or set [endpoints] "predator:http" = "local:ranker" in '
+        "inferflow.toml to run it here)"
     )
 
 

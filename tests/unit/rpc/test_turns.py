@@ -35,7 +35,7 @@ class House:
         self.call_s = call_s
         patience = Patience(max_wait_s)
         patience.average_s = call_s
-        self.turns = Turns(patience, clock=self.clock)
+        self.turns = Turns(patience, clock=self.clock, pause=self.pause)
         self.served: list[Any] = []
         self.events: list[str] = []
 
@@ -47,6 +47,10 @@ class House:
         self.clock.now += self.call_s
         await self.turns.worked(self.call_s)
         self.events.append(f"sent {name}")
+
+    async def pause(self, seconds: float) -> None:
+        self.clock.now += seconds
+        await asyncio.sleep(0)
 
     async def work(self, calls: int) -> None:
         """So many calls, one right after the other."""
@@ -76,7 +80,7 @@ def test_a_loop_that_had_a_break_serves_at_once() -> None:
 def test_without_a_break_calls_are_served_in_the_order_they_came() -> None:
     async def test() -> None:
         house = House()
-        await house.work(3)
+        await house.work(8)
         await asyncio.gather(*[house.call(name) for name in range(30)])
         assert house.served == list(range(30))
 
@@ -86,7 +90,7 @@ def test_without_a_break_calls_are_served_in_the_order_they_came() -> None:
 def test_all_that_have_come_are_let_in_before_the_next_is_served() -> None:
     async def test() -> None:
         house = House()
-        await house.work(3)
+        await house.work(8)
         first = asyncio.ensure_future(house.call("first"))
         await asyncio.sleep(0)
         others = [asyncio.ensure_future(house.call(name)) for name in range(5)]
@@ -101,7 +105,7 @@ def test_all_that_have_come_are_let_in_before_the_next_is_served() -> None:
 def test_those_who_would_wait_too_long_are_refused_and_the_others_served() -> None:
     async def test() -> None:
         house = House(max_wait_s=0.04)
-        await house.work(3)
+        await house.work(8)
         ended = await asyncio.gather(
             *[house.call(name) for name in range(50)], return_exceptions=True
         )
@@ -117,7 +121,7 @@ def test_those_who_would_wait_too_long_are_refused_and_the_others_served() -> No
 def test_a_call_with_little_time_left_is_refused_first() -> None:
     async def test() -> None:
         house = House()
-        await house.work(3)
+        await house.work(8)
         patient = [house.call(name) for name in range(10)]
         ended = await asyncio.gather(
             *patient, house.call("hasty", left_s=0.045), return_exceptions=True
@@ -130,8 +134,8 @@ def test_a_call_with_little_time_left_is_refused_first() -> None:
 
 def test_quick_calls_are_scored_together_before_their_answers_are_sent() -> None:
     async def test() -> None:
-        house = House(call_s=0.0005)
-        await house.work(30)
+        house = House(call_s=0.00062)
+        await house.work(49)
         await asyncio.gather(*[house.call(name) for name in range(12)])
         assert house.events == [
             *(f"scored {name}" for name in range(8)),
@@ -145,8 +149,8 @@ def test_quick_calls_are_scored_together_before_their_answers_are_sent() -> None
 
 def test_the_answer_of_a_slow_call_does_not_wait_for_others_to_be_scored() -> None:
     async def test() -> None:
-        house = House()
-        await house.work(3)
+        house = House(call_s=0.009)
+        await house.work(4)
         await asyncio.gather(*[house.call(name) for name in range(3)])
         assert house.events == [
             "scored 0",
@@ -163,7 +167,7 @@ def test_the_answer_of_a_slow_call_does_not_wait_for_others_to_be_scored() -> No
 def test_who_gives_up_is_passed_over() -> None:
     async def test() -> None:
         house = House()
-        await house.work(3)
+        await house.work(8)
         calls = [asyncio.ensure_future(house.call(name)) for name in range(3)]
         await asyncio.sleep(0)
         calls[1].cancel()
@@ -178,7 +182,7 @@ def test_who_gives_up_is_passed_over() -> None:
 def test_somebody_is_served_although_others_never_stop_coming() -> None:
     async def test() -> None:
         house = House()
-        await house.work(3)
+        await house.work(8)
         call = asyncio.ensure_future(house.call("patient"))
         for _ in range(10_000):
             house.turns.came()

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf.message import DecodeError
-
 from inferflow._proto.pool import message_class
 from inferflow.api.oip.contents import read_contents, read_raw
+from inferflow.api.parsing import parse
 from inferflow.client.oip.datatypes import BF16, DATATYPE_NAMES
 from inferflow.dtypes import FP32, Array
 from inferflow.errors import InvalidInput, InvalidRequest
@@ -23,15 +22,6 @@ Message = Any
 
 _REQUEST = message_class("inference.ModelInferRequest")
 _PATHS_NOT_TAKEN = ("shared_memory_region", "classification")
-
-
-def parse(message: Any, body: bytes) -> Message:
-    """A message from its bytes. Raises InvalidRequest."""
-    try:
-        return message.FromString(body)
-    except DecodeError:
-        what = f"these bytes are not a {message.DESCRIPTOR.name} message"
-        raise InvalidRequest("request", what) from None
 
 
 def parse_infer(body: bytes) -> Message:

@@ -20,7 +20,8 @@ from inferflow._proto.pool import message_class
 from inferflow.api.oip import describing
 from inferflow.api.oip.access import Access, Caller
 from inferflow.api.oip.answering import AnswerWriter, streamed, streamed_error
-from inferflow.api.oip.asking import InputReader, Message, parse, parse_infer, urgency_of
+from inferflow.api.oip.asking import InputReader, Message, parse_infer, urgency_of
+from inferflow.api.parsing import parse
 from inferflow.api.status import short, status_of, text_of
 from inferflow.engine.deadline import Deadline
 from inferflow.errors import (

@@ -61,6 +61,8 @@ class AnswerReader:
             for member in (member for run in group.runs for member in run.members):
                 if (group.label, member.label) not in layout.columns:
                     raise self._failed(f"without the column '{group.label}:{member.label}'")
+        if sorted(layout.columns.values()) != list(range(len(layout.columns))):
+            raise self._failed("columns that are not numbered from 0 on")
         self._layout = layout
         return layout
 

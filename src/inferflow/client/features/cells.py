@@ -52,14 +52,16 @@ def cells_of(rows: Sequence[bytes], keys: Sequence[bytes], *, in_place: bool) ->
         bodies = [row[len(key) :] for row, key in zip(rows, keys, strict=True)]
         if len(set(map(len, bodies))) == 1:
             spans = value_spans(bodies[0], 0)
-            table = np.frombuffer(b"".join(bodies), np.uint8).reshape(len(bodies), -1)
+            joined = b"".join(bodies)
+            table = np.frombuffer(joined, np.uint8).reshape(len(bodies), -1)
             if spans is not None and same_between(table, spans):
-                return _Alike(table, spans)
+                return _Alike(joined, table, spans)
     return _Apart([_Row.FromString(row).columns for row in rows])
 
 
 class _Alike:
-    def __init__(self, table: Array, spans: list[Span]) -> None:
+    def __init__(self, joined: bytes, table: Array, spans: list[Span]) -> None:
+        self._joined = joined
         self._table = table
         self._spans = spans
 
@@ -70,10 +72,12 @@ class _Alike:
         start, stop = self._spans[at] if at < len(self._spans) else (0, 0)
         if stop - start != member.width * dtype.size:
             return None
-        cells = np.ascontiguousarray(self._table[:, start:stop])
-        if dtype.is_bool and (cells > 1).any():
+        if dtype.is_bool and (self._table[:, start:stop] > 1).any():
             return None
-        return cells.view(dtype.numpy)
+        rows, size = self._table.shape
+        return np.ndarray(
+            (rows, member.width), dtype.numpy, self._joined, start, (size, dtype.size)
+        )
 
     def value(self, row: int, at: int) -> bytes | None:
         if at >= len(self._spans):

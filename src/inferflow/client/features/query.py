@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from inferflow._proto.pool import message_class
-from inferflow._proto.writing import field, fields, tag
+from inferflow._proto.writing import fields, tag
 from inferflow.engine.ports import FeatureRead, KeyColumns
 
 _Query = message_class("retrieve.Query")
@@ -28,12 +28,15 @@ class FeatureQuery:
 
 def key_messages(keys: KeyColumns) -> list[bytes]:
     """Each key as the bytes of a Keys message; a Row that answers it begins with the same."""
-    columns = [[field(_COLS, _utf8(text)) for text in column] for column in keys]
+    columns = [fields(_COLS, _utf8(column)) for column in keys]
     if len(columns) == 1:
         return columns[0]
     return [b"".join(parts) for parts in zip(*columns, strict=True)]
 
 
-def _utf8(text: str) -> bytes:
-    # Half a surrogate pair has no UTF-8; as a question mark it is a key that nobody has stored.
-    return text.encode("utf-8", "replace")
+def _utf8(column: Sequence[str]) -> list[bytes]:
+    try:
+        return [text.encode() for text in column]
+    except UnicodeEncodeError:
+        # Half a surrogate pair has no UTF-8; as a question mark it is a key nobody has stored.
+        return [text.encode("utf-8", "replace") for text in column]

@@ -10,6 +10,7 @@
 - `workers`: connections to workers, and how each of them does
 - `tensors`: arrays as the bytes of a request and back
 - `refusals`: what a status means here
+- `line`, `registered`: the same for steps of a project, and what its registry says a model takes
 
-Nothing of the engine is loaded: a caller needs numpy and gRPC.
+Nothing of the engine is loaded for the client itself: a caller needs numpy and gRPC.
 """

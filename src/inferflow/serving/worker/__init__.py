@@ -3,7 +3,8 @@
 - `host`: which models are in memory; `resident`: one of them; `loader`: brings it in
 - `source`: where models come from; `crashes`: models that ended the process
 - `lane`: the way to one loaded model; `ask`: one request, and several run as one
-- `queue`: which requests run together and when; `slots`: how many runs at once; `cost`: how long
+- `queue`: which requests run together and when; `slots`: how many runs at once
+- `cost`: how long a run takes; `short_runs`: which are made on the event loop
 - `eviction`, `backoff`: who makes room, when a failed load is tried again
 - `stats`, `observer`: what is known afterwards
 

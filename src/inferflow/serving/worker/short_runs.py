@@ -15,7 +15,7 @@ _LEARNED = 3
 _SAMPLE_EVERY = 64
 """One in so many runs is of one request, although it might be of several."""
 _PROBATION = 200
-"""Runs in threads after one on the event loop took too long."""
+"""Requests run in threads after a run on the event loop took too long."""
 
 
 class ShortRuns:
@@ -26,15 +26,15 @@ class ShortRuns:
         self._limit_s = limit_s if rules.max_rows <= 1 else limit_s / 2
         self._is_off = not limit_s or rules.max_delay_s > 0  # asked for to wait for company
         self._cost = RunCost()
-        self._runs = self._sampled_at = 0
-        self._not_before = 0
+        self._runs_since_sample = 0
+        self._probation = 0
 
     def covers(self, rows: int) -> bool:
         """Whether a request with so many rows is to be run on the event loop."""
         return (
             not self._is_off
             and self._cost.runs >= _LEARNED
-            and self._runs >= self._not_before
+            and not self._probation
             and self._cost.expected_s(rows) <= self._limit_s
         )
 
@@ -43,15 +43,16 @@ class ShortRuns:
         """Whether the next run in a thread should be of one request."""
         if self._is_off:
             return False
-        return self._cost.runs < _LEARNED or self._runs - self._sampled_at >= _SAMPLE_EVERY
+        return self._cost.runs < _LEARNED or self._runs_since_sample >= _SAMPLE_EVERY
 
     def add(self, requests: int, rows: int, seconds: float) -> None:
         """A run, wherever it was made, of so many requests."""
-        self._runs += 1
+        self._probation = max(0, self._probation - requests)
+        self._runs_since_sample += 1
         if requests == 1:
-            self._sampled_at = self._runs
+            self._runs_since_sample = 0
             self._cost.add(rows, seconds)
 
     def distrust(self) -> None:
         """A run on the event loop took too long: for a while there will be none."""
-        self._not_before = self._runs + _PROBATION
+        self._probation = _PROBATION

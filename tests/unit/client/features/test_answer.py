@@ -249,6 +249,14 @@ def test_a_row_with_too_few_columns_is_failed() -> None:
         ),
         (lambda answer: answer.ClearField("feature_schemas"), "without the column 'price:now'"),
         (lambda answer: setattr(answer.presence, "states", b"12"), "2 states for 12 values"),
+        (
+            lambda answer: setattr(answer.feature_schemas[0].features[0], "column_idx", -1),
+            "not numbered from 0",
+        ),
+        (
+            lambda answer: setattr(answer.feature_schemas[0].features[0], "column_idx", 1),
+            "not numbered from 0",
+        ),
         (lambda answer: answer.presence.written_ms.pop(), "5 times for 6 rows"),
     ],
 )
@@ -260,6 +268,22 @@ def test_an_answer_that_cannot_be_understood_is_refused_as_a_whole(change: Any, 
 def test_bytes_that_are_no_answer_are_refused() -> None:
     with pytest.raises(StoreFailed, match=r"no retrieve\.Result"):
         reader(STORE, READ).read(b"\xff\xff", key_messages((["1"],)))
+
+
+HEALTHY = served(STORE, FeatureQuery(READ).of(key_messages((KEYS_ASKED,))))
+
+
+@given(st.integers(0, len(HEALTHY) - 1), st.binary(max_size=4), st.integers(0, 4))
+def test_an_answer_that_was_damaged_is_refused_or_has_a_row_for_every_key(
+    at: int, put: bytes, cut: int
+) -> None:
+    body = HEALTHY[:at] + put + HEALTHY[at + cut :]
+    try:
+        found = reader(STORE, READ).read(body, key_messages((KEYS_ASKED,)))
+    except StoreFailed:
+        return
+    for group in found.groups:
+        assert {len(run) for run in group.runs} == {len(KEYS_ASKED)}
 
 
 def test_without_a_schema_features_are_stored_as_they_are_wanted() -> None:

@@ -65,7 +65,6 @@ def fleet(workers: int = 2, dead: tuple[str, ...] = ()) -> Iterator[FleetParts]:
     """`dead` are ids of further workers that are named first and not there."""
     with ExitStack() as held:
         running = [held.enter_context(serving(twice())) for _ in range(workers)]
-        addresses = dict.fromkeys(dead, "")
         addresses = {name: unused_address() for name in dead}
         addresses |= {f"w{n}": worker.address for n, worker in enumerate(running, start=1)}
         manager = held.enter_context(managing(DiscoveryServer(addresses)))

@@ -104,6 +104,20 @@ def test_an_empty_registry_gets_one_first_key(office: Office) -> None:
     assert office.run(office.services.keys.create_first()) is None
 
 
+def test_a_key_the_operator_brings_is_taken_in_once_whatever_is_there(office: Office) -> None:
+    brought = "ifk_0123456789ab_" + "x" * 43
+    create(office, "inference")
+    keys = office.services.keys
+    made = office.run(keys.create_first(brought))
+    assert made is not None
+    assert Permission.ADMIN in keys.authenticate(brought).permissions
+    assert office.run(keys.create_first(brought)) is None
+    with pytest.raises(Unauthenticated):  # the same id with another secret
+        office.run(keys.create_first(brought[:-1] + "y"))
+    with pytest.raises(Unauthenticated, match="not an API key"):
+        office.run(keys.create_first("secret"))
+
+
 def test_the_last_administrator_is_not_locked_out(office: Office) -> None:
     first, second = create(office, "admin"), create(office, "admin")
     office.run(office.services.keys.revoke(OPERATOR, first.card.key_id))

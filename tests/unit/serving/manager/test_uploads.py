@@ -43,9 +43,9 @@ def append(office: Office, upload: Upload, offset: int, data: bytes) -> Upload:
 
 def test_numbers_count_up_over_what_is_published_and_what_is_under_way(office: Office) -> None:
     assert office.publish().number == 1
-    assert [begin(office).number for _ in range(2)] == [2, 3]
+    assert [begin(office, order(more=more)).number for more in (b"a", b"b")] == [2, 3]
     assert begin(office, order(number=10)).number == 10
-    assert begin(office).number == 11
+    assert begin(office, order(more=b"c")).number == 11
     assert begin(office, order("other")).number == 1
 
 
@@ -58,7 +58,7 @@ def test_a_number_that_is_taken_or_was_is_refused(office: Office) -> None:
         begin(office, order(number=1))
     begin(office, order(number=2))
     with pytest.raises(RegistryConflict, match="version 2 is being uploaded already"):
-        begin(office, order(number=2))
+        begin(office, order(number=2, more=b"x"))
 
 
 def test_an_aborted_upload_gives_its_number_back(office: Office) -> None:
@@ -111,7 +111,7 @@ def test_one_key_has_so_many_uploads_under_way(tmp_path: Path) -> None:
     try:
         begun = begin(office)
         with pytest.raises(RegistryConflict, match="1 uploads under way"):
-            begin(office)
+            begin(office, order("other"))
         office.run(office.services.uploads.begin(OTHER, order()))
         office.run(office.services.uploads.abort(UPLOADER, begun.upload_id))
         begin(office)
@@ -127,7 +127,7 @@ def test_what_one_key_keeps_has_a_limit(tmp_path: Path) -> None:
         office.run(office.services.publishing.finish(UPLOADER, begun.upload_id))
         begin(office)
         with pytest.raises(RegistryConflict, match="14 of its 20 bytes taken; 7 more"):
-            begin(office)
+            begin(office, order("other"))
     finally:
         office.close()
 

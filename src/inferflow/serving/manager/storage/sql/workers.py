@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from inferflow.serving.manager.storage.records import Lease, Sighting, WorkerRecord
@@ -37,10 +37,15 @@ class SqlWorkers:
             await self._do(insert(t.workers).values(values))
 
     async def seen(self, sightings: Mapping[str, Sighting]) -> None:
-        for worker_id, seen in sightings.items():
-            which = (_W.worker_id == worker_id, _W.last_seen_ms < seen.at_ms)
-            values = {"last_seen_ms": seen.at_ms, "report": dict(seen.report)}
-            await self._do(update(t.workers).where(*which).values(values))
+        if not sightings:
+            return
+        which = (_W.worker_id == bindparam("who"), _W.last_seen_ms < bindparam("at"))
+        values: dict[str, Any] = {"last_seen_ms": bindparam("at"), "report": bindparam("said")}
+        rows = [
+            {"who": worker_id, "at": seen.at_ms, "said": dict(seen.report)}
+            for worker_id, seen in sightings.items()
+        ]
+        await self._do(update(t.workers).where(*which).values(values), rows)
 
     async def set_draining(self, worker_id: str) -> bool:
         which = _W.worker_id == worker_id

@@ -27,7 +27,7 @@ _BREAK_S = 0.001
 """A pause this long means that nobody was waiting: letting in one call takes less, mostly."""
 _REST_S = 0.01
 """And this long even where other processes take the processor away."""
-_BURST_S = 0.03
+_BURST_S = 0.02
 """Work goes on for so long before others are let in."""
 _COMPANY, _COMPANY_S = 8, 0.008
 """Calls that are scored before the first of their answers is sent, and for how long at most."""

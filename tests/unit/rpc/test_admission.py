@@ -50,3 +50,9 @@ def test_the_average_follows_what_calls_take_now() -> None:
     for _ in range(200):
         patience.took(0.001)
     assert patience.average_s == pytest.approx(0.001)
+
+
+def test_calls_that_took_their_time_together_count_as_so_many() -> None:
+    patience = Patience(1.0)
+    patience.took(0.02, calls=10)
+    assert patience.average_s == pytest.approx(0.002)

@@ -80,7 +80,7 @@ def test_a_loop_that_had_a_break_serves_at_once() -> None:
 def test_without_a_break_calls_are_served_in_the_order_they_came() -> None:
     async def test() -> None:
         house = House()
-        await house.work(8)
+        await house.work(5)
         await asyncio.gather(*[house.call(name) for name in range(30)])
         assert house.served == list(range(30))
 
@@ -90,7 +90,7 @@ def test_without_a_break_calls_are_served_in_the_order_they_came() -> None:
 def test_all_that_have_come_are_let_in_before_the_next_is_served() -> None:
     async def test() -> None:
         house = House()
-        await house.work(8)
+        await house.work(5)
         first = asyncio.ensure_future(house.call("first"))
         await asyncio.sleep(0)
         others = [asyncio.ensure_future(house.call(name)) for name in range(5)]
@@ -105,7 +105,7 @@ def test_all_that_have_come_are_let_in_before_the_next_is_served() -> None:
 def test_those_who_would_wait_too_long_are_refused_and_the_others_served() -> None:
     async def test() -> None:
         house = House(max_wait_s=0.04)
-        await house.work(8)
+        await house.work(5)
         ended = await asyncio.gather(
             *[house.call(name) for name in range(50)], return_exceptions=True
         )
@@ -118,10 +118,28 @@ def test_those_who_would_wait_too_long_are_refused_and_the_others_served() -> No
     run(test())
 
 
+def test_that_the_loop_was_busy_is_not_forgotten_while_others_are_let_in() -> None:
+    async def test() -> None:
+        house = House(max_wait_s=0.01)
+        await house.work(5)
+        first = asyncio.ensure_future(house.call("first"))
+        for _ in range(12):  # of a millisecond each
+            house.turns.came()
+            await asyncio.sleep(0)
+        assert house.served == []
+        ended = await asyncio.gather(
+            *[house.call(name) for name in range(10)], return_exceptions=True
+        )
+        await first
+        assert [isinstance(error, Overloaded) for error in ended] == [False] * 3 + [True] * 7
+
+    run(test())
+
+
 def test_a_call_with_little_time_left_is_refused_first() -> None:
     async def test() -> None:
         house = House()
-        await house.work(8)
+        await house.work(5)
         patient = [house.call(name) for name in range(10)]
         ended = await asyncio.gather(
             *patient, house.call("hasty", left_s=0.045), return_exceptions=True
@@ -135,7 +153,7 @@ def test_a_call_with_little_time_left_is_refused_first() -> None:
 def test_quick_calls_are_scored_together_before_their_answers_are_sent() -> None:
     async def test() -> None:
         house = House(call_s=0.00062)
-        await house.work(49)
+        await house.work(33)
         await asyncio.gather(*[house.call(name) for name in range(12)])
         assert house.events == [
             *(f"scored {name}" for name in range(8)),
@@ -150,7 +168,7 @@ def test_quick_calls_are_scored_together_before_their_answers_are_sent() -> None
 def test_the_answer_of_a_slow_call_does_not_wait_for_others_to_be_scored() -> None:
     async def test() -> None:
         house = House(call_s=0.009)
-        await house.work(4)
+        await house.work(3)
         await asyncio.gather(*[house.call(name) for name in range(3)])
         assert house.events == [
             "scored 0",
@@ -167,7 +185,7 @@ def test_the_answer_of_a_slow_call_does_not_wait_for_others_to_be_scored() -> No
 def test_who_gives_up_is_passed_over() -> None:
     async def test() -> None:
         house = House()
-        await house.work(8)
+        await house.work(5)
         calls = [asyncio.ensure_future(house.call(name)) for name in range(3)]
         await asyncio.sleep(0)
         calls[1].cancel()
@@ -182,7 +200,7 @@ def test_who_gives_up_is_passed_over() -> None:
 def test_somebody_is_served_although_others_never_stop_coming() -> None:
     async def test() -> None:
         house = House()
-        await house.work(8)
+        await house.work(5)
         call = asyncio.ensure_future(house.call("patient"))
         for _ in range(10_000):
             house.turns.came()

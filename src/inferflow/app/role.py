@@ -26,6 +26,7 @@ from inferflow.app.watching import Watcher, log_reload, open_reloading
 from inferflow.app.wiring import Embedded
 from inferflow.engine.observer import Observer
 from inferflow.inferlog.schemas import SchemaBook
+from inferflow.plan.problems import Problem
 from inferflow.telemetry import Telemetry, open_logs, open_telemetry
 
 
@@ -110,21 +111,28 @@ class _Counted:
     def __init__(self, embedded: Embedded, observer: Observer) -> None:
         self._embedded = embedded
         self._observer = observer
-        self._refused: frozenset[str] = frozenset()
+        self._refused: dict[str, tuple[Problem, ...]] = {}
 
     def __call__(self, reload: Reload) -> None:
         # One that was refused and is as it was before is no change, but it is accepted.
-        mended = self._refused.difference(reload.refused, reload.removed, reload.changed)
+        mended = self._refused.keys() - {*reload.refused, *reload.removed, *reload.changed}
         for config_id in (*reload.changed, *sorted(mended)):
             scorer = self._embedded.book.live.get(config_id)
             if scorer is not None:
                 self._observer.plan_live(config_id, scorer.plan.digest)
-        for config_id in reload.refused:
-            self._observer.plan_rejected(config_id, _errors(reload, config_id))
+        refused = {config_id: _errors(reload, config_id) for config_id in reload.refused}
+        for config_id, errors in refused.items():
+            # While one stays bad, a reload of others is no further refusal of it.
+            if errors != self._refused.get(config_id):
+                self._observer.plan_rejected(config_id, len(errors))
         for config_id in reload.removed:
             self._observer.plan_removed(config_id)
-        self._refused = frozenset(reload.refused)
+        self._refused = refused
 
 
-def _errors(reload: Reload, config_id: str) -> int:
-    return sum(f.config_id == config_id and f.problem.is_error for f in reload.findings)
+def _errors(reload: Reload, config_id: str) -> tuple[Problem, ...]:
+    return tuple(
+        finding.problem
+        for finding in reload.findings
+        if finding.config_id == config_id and finding.problem.is_error
+    )

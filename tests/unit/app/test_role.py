@@ -35,6 +35,23 @@ def test_a_config_that_is_mended_to_what_it_was_has_no_problems_any_more(echo: P
         assert shown(role, "inferflow_plan_reloads_total") == "2.0"
 
 
+def test_a_config_that_stays_bad_is_refused_once_however_often_others_change(echo: Path) -> None:
+    path = echo / "configs/echo.json"
+    good = path.read_text()
+    with open_role(echo, MEMORY) as role:
+        write(path, "{}")
+        role.reloader.check_now()
+        for number in range(3):
+            write(echo / f"configs/other{number}.json", good)
+            role.reloader.check_now()
+        rejections = [
+            line
+            for line in role.telemetry.render().decode().splitlines()
+            if line.startswith('inferflow_plan_rejections_total{config="echo"')
+        ]
+        assert [line.rsplit(" ", 1)[1] for line in rejections] == ["1.0"]
+
+
 def test_who_answers_no_calls_has_no_cache_to_show_and_keeps_no_model_loaded(
     starter: Path,
 ) -> None:

@@ -16,7 +16,7 @@ from inferflow.api.features.service import SERVICES, FeaturePolicy, FeatureServi
 from inferflow.api.http import HttpServer, start_http
 from inferflow.app.feature_callers import read_callers
 from inferflow.app.feature_store_settings import FeatureStoreSettings
-from inferflow.app.health_routes import health_routes
+from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.live_store import LiveStore
 from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
@@ -97,7 +97,7 @@ class FeatureStoreServer:
             reflect=settings.reflection,
         )
         try:
-            routes = health_routes(self.not_ready, tally.render)
+            routes = health_routes(self.not_ready) | metrics_route(tally.render)
             self.http = await start_http(routes, host=settings.bind, port=settings.http_port)
         except BaseException:
             await self.grpc.stop()

@@ -6,22 +6,24 @@ from collections.abc import Callable
 
 from inferflow.api.http import METRICS, Reply
 
+Routes = dict[str, Callable[[], Reply]]
+
 
 def health_routes(
-    not_ready: Callable[[], str], metrics: Callable[[], bytes]
-) -> dict[str, Callable[[], Reply]]:
-    """`not_ready` says why no request should be sent here; nothing when all is well."""
+    not_ready: Callable[[], str], *, standing: Callable[[], str] = lambda: "true"
+) -> Routes:
+    """`not_ready` says why no request should be sent here, nothing when all is well; `standing`
+    what is answered then."""
 
     def alive() -> Reply:
         return Reply(b"true")
 
     def ready() -> Reply:
         why = not_ready()
-        return Reply(why.encode(), 503) if why else Reply(b"true")
+        return Reply(why.encode(), 503) if why else Reply(standing().encode())
 
-    return {
-        "/health/self": alive,
-        "/health/live": alive,
-        "/health/ready": ready,
-        "/metrics": lambda: Reply(metrics(), content_type=METRICS),
-    }
+    return {"/health/self": alive, "/health/live": alive, "/health/ready": ready}
+
+
+def metrics_route(render: Callable[[], bytes]) -> Routes:
+    return {"/metrics": lambda: Reply(render(), content_type=METRICS)}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inferflow.access import Guesses, TokenRules
-from inferflow.api.http import METRICS, HttpServer, Reply, start_http
+from inferflow.api.http import HttpServer, start_http
 from inferflow.api.manager.calling import Calls
 from inferflow.api.manager.discovery import DiscoveryService
 from inferflow.api.manager.door import Door
@@ -23,6 +23,7 @@ from inferflow.api.manager.fleet import FleetService
 from inferflow.api.manager.registry import RegistryService
 from inferflow.api.manager.rules import SERVICES
 from inferflow.app.fleet_metrics import watch_services
+from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.manager_settings import ManagerSettings
 from inferflow.app.places import data_dir
 from inferflow.app.serving import end_politely, stop_signals
@@ -182,7 +183,9 @@ async def start_manager(services: Services, settings: ManagerSettings) -> Manage
     )
     try:
         manager.http = await start_http(
-            _routes(manager), host=settings.bind, port=settings.http_port
+            health_routes(manager.not_ready) | metrics_route(manager.tally.render),
+            host=settings.bind,
+            port=settings.http_port,
         )
     except BaseException:
         await manager.grpc.stop()
@@ -224,22 +227,3 @@ async def first_key(services: Services, settings: ManagerSettings) -> str:
         return ""
     created = await services.keys.create_first(brought)
     return created.text if created is not None and not brought else ""
-
-
-def _routes(manager: Manager) -> dict[str, Callable[[], Reply]]:
-    def alive() -> Reply:
-        return Reply(b"true")
-
-    def ready() -> Reply:
-        why = manager.not_ready()
-        return Reply(why.encode(), 503) if why else Reply(b"true")
-
-    def metrics() -> Reply:
-        return Reply(manager.tally.render(), content_type=METRICS)
-
-    return {
-        "/health/self": alive,
-        "/health/live": alive,
-        "/health/ready": ready,
-        "/metrics": metrics,
-    }

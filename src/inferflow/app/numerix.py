@@ -15,7 +15,7 @@ from inferflow.api.http import HttpServer, start_http
 from inferflow.api.numerix.service import SERVICE, ComputeService
 from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.expression_files import ExpressionSource, expression_files
-from inferflow.app.health_routes import health_routes
+from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.live_expressions import Change, LiveExpressions, log_change
 from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
@@ -93,7 +93,7 @@ async def start_numerix(
         reflect=settings.reflection,
     )
     try:
-        routes = health_routes(numerix.not_ready, tally.render)
+        routes = health_routes(numerix.not_ready) | metrics_route(tally.render)
         numerix.http = await start_http(routes, host=settings.bind, port=settings.http_port)
     except BaseException:
         await numerix.grpc.stop()

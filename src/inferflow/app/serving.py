@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from inferflow.api.http import METRICS, HttpServer, Reply, TreeRoute, start_http
+from inferflow.api.http import HttpServer, TreeRoute, start_http
 from inferflow.api.insight import WhyNot, insight
 from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import SERVICE as OPERATE
@@ -22,6 +22,7 @@ from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
 from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.feature_store_settings import FeatureStoreSettings
+from inferflow.app.health_routes import Routes, health_routes, metrics_route
 from inferflow.app.recordings.records import Records
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
@@ -192,18 +193,9 @@ async def start(
     return serving
 
 
-def _routes(serving: Serving, metrics: Metrics | None) -> dict[str, Callable[[], Reply]]:
-    def alive() -> Reply:
-        return Reply(b"true")
-
-    def ready() -> Reply:
-        why = serving.not_ready()
-        return Reply(why.encode(), 503) if why else Reply(b"true")
-
-    routes = {"/health/self": alive, "/health/live": alive, "/health/ready": ready}
-    if metrics is not None:
-        routes["/metrics"] = lambda: Reply(metrics(), content_type=METRICS)
-    return routes
+def _routes(serving: Serving, metrics: Metrics | None) -> Routes:
+    routes = health_routes(serving.not_ready)
+    return routes if metrics is None else routes | metrics_route(metrics)
 
 
 def _trees(records: Records | None, why_not: WhyNot, *, is_private: bool) -> dict[str, TreeRoute]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inferflow.api.http import METRICS, HttpServer, Reply, start_http
+from inferflow.api.http import HttpServer, start_http
 from inferflow.api.oip.access import Access
 from inferflow.api.oip.service import SERVICE, InferenceService, InferPolicy
+from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.places import data_dir
 from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
@@ -162,7 +163,11 @@ async def start_worker(
         reflect=settings.reflection,
     )
     try:
-        worker.http = await start_http(_routes(worker), host=settings.bind, port=settings.http_port)
+        worker.http = await start_http(
+            health_routes(worker.not_ready) | metrics_route(worker.tally.render),
+            host=settings.bind,
+            port=settings.http_port,
+        )
     except BaseException:
         await worker.grpc.stop()
         raise
@@ -221,25 +226,6 @@ async def _until_end(
     except BaseException:
         await worker.close()
         raise
-
-
-def _routes(worker: Worker) -> dict[str, Callable[[], Reply]]:
-    def alive() -> Reply:
-        return Reply(b"true")
-
-    def ready() -> Reply:
-        why = worker.not_ready()
-        return Reply(why.encode(), 503) if why else Reply(b"true")
-
-    def metrics() -> Reply:
-        return Reply(worker.tally.render(), content_type=METRICS)
-
-    return {
-        "/health/self": alive,
-        "/health/live": alive,
-        "/health/ready": ready,
-        "/metrics": metrics,
-    }
 
 
 def _watch(tally: WorkerTally, host: ModelHost, devices: Devices) -> None:

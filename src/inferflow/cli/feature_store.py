@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inferflow.cli.listening import Bind, HttpPort, Port, say_where, with_options
 from inferflow.cli.output import say
 from inferflow.cli.projects import HERE
 from inferflow.errors import MissingExtra
@@ -16,17 +17,6 @@ if TYPE_CHECKING:
 
 Directory = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder with features/ and inferflow.toml.")
-]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
-]
-HttpPort = Annotated[
-    int | None,
-    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
-]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
 ]
 
 
@@ -48,9 +38,12 @@ def feature_store(
     from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
-    chosen = {"port": port, "http_port": http_port, "bind": bind}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    table = settings.feature_store.model_copy(update=given)
+    table = with_options(
+        settings.feature_store,
+        port=port,
+        http_port=http_port,
+        bind=bind,
+    )
     settings = settings.model_copy(update={"feature_store": table})
     logs = open_logs(settings.telemetry.chosen())
     try:
@@ -60,11 +53,8 @@ def feature_store(
 
 
 def _announce(server: FeatureStoreServer) -> None:
-    bind = server.settings.bind
-    host = f"[{bind}]" if ":" in bind else bind
     names = server.store.find().schema.entities
+    say_where(server.settings.bind, server.grpc.port, server.http.port)
     say(
-        f"gRPC  {host}:{server.grpc.port}",
-        f"HTTP  http://{host}:{server.http.port}/health/ready and /metrics",
         f"ready, {len(names)} entities: {', '.join(names) or 'none yet'}",
     )

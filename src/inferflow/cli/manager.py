@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inferflow.cli.listening import Bind, HttpPort, Port, say_where, with_options
 from inferflow.cli.output import say
 from inferflow.cli.projects import HERE
 from inferflow.errors import MissingExtra
@@ -17,17 +18,6 @@ if TYPE_CHECKING:
 
 Directory = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder with inferflow.toml, if there is one.")
-]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
-]
-HttpPort = Annotated[
-    int | None,
-    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
-]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
 ]
 DatabaseUrl = Annotated[
     str | None,
@@ -63,15 +53,14 @@ def manager(
     from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
-    chosen = {
-        "port": port,
-        "http_port": http_port,
-        "bind": bind,
-        "database": database,
-        "files": files,
-    }
-    given = {name: value for name, value in chosen.items() if value is not None}
-    table = settings.manager.model_copy(update=given)
+    table = with_options(
+        settings.manager,
+        port=port,
+        http_port=http_port,
+        bind=bind,
+        database=database,
+        files=files,
+    )
     settings = settings.model_copy(update={"manager": table})
     logs = open_logs(settings.telemetry.chosen())
     try:
@@ -81,12 +70,7 @@ def manager(
 
 
 def _announce(manager: Manager, first_key: str) -> None:
-    bind = manager.settings.bind
-    host = f"[{bind}]" if ":" in bind else bind
-    say(
-        f"gRPC  {host}:{manager.grpc.port}",
-        f"HTTP  http://{host}:{manager.http.port}/health/ready and /metrics",
-    )
+    say_where(manager.settings.bind, manager.grpc.port, manager.http.port)
     if first_key:
         say(f"key   {first_key} (administrator; shown this once)")
     models = len(manager.services.live.snapshot.models)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inferflow.cli.listening import Bind, HttpPort, Port, say_where, with_options
 from inferflow.cli.output import say
 from inferflow.cli.projects import HERE
 from inferflow.errors import MissingExtra
@@ -25,17 +26,6 @@ Expressions = Annotated[
         metavar="PATH",
         help="A file of expressions, or a folder of them; DIR/expressions.yaml unless given.",
     ),
-]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
-]
-HttpPort = Annotated[
-    int | None,
-    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
-]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
 ]
 
 
@@ -60,14 +50,13 @@ def numerix(
     from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
-    chosen = {
-        "expressions": None if expressions is None else str(expressions.resolve()),
-        "port": port,
-        "http_port": http_port,
-        "bind": bind,
-    }
-    given = {name: value for name, value in chosen.items() if value is not None}
-    table = settings.compute.model_copy(update=given)
+    table = with_options(
+        settings.compute,
+        expressions=None if expressions is None else str(expressions.resolve()),
+        port=port,
+        http_port=http_port,
+        bind=bind,
+    )
     settings = settings.model_copy(update={"compute": table})
     logs = open_logs(settings.telemetry.chosen())
     try:
@@ -77,12 +66,9 @@ def numerix(
 
 
 def _announce(numerix: Numerix) -> None:
-    bind = numerix.settings.bind
-    host = f"[{bind}]" if ":" in bind else bind
     names = numerix.expressions.ids
+    say_where(numerix.settings.bind, numerix.grpc.port, numerix.http.port)
     say(
-        f"gRPC  {host}:{numerix.grpc.port}",
-        f"HTTP  http://{host}:{numerix.http.port}/health/ready and /metrics",
         f"{'ready' if names else 'not ready'}, {len(names)} expression(s): "
         f"{', '.join(names) or 'none yet'}",
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inferflow.cli.listening import Bind, HttpPort, Port, say_where, with_options
 from inferflow.cli.output import say
 from inferflow.cli.projects import HERE, project_root
 from inferflow.errors import MissingExtra
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
     from inferflow.app.serving import Serving
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
-]
-HttpPort = Annotated[
-    int | None,
-    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
-]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
-]
 
 
 Processes = Annotated[
@@ -60,7 +50,9 @@ def serve(
     root = project_root(directory)
     settings = read_settings(root)
     overrides = {
-        "serve": settings.serve.model_copy(update=_given(port, http_port, bind, processes))
+        "serve": with_options(
+            settings.serve, port=port, http_port=http_port, bind=bind, processes=processes
+        )
     }
     settings = settings.model_copy(update=overrides)
     is_alone = settings.serve.processes == 1
@@ -102,7 +94,9 @@ def up(
     from inferflow.cli.progress import LoadingBar
 
     overrides = {
-        "serve": settings.serve.model_copy(update=_given(port, http_port, bind, processes))
+        "serve": with_options(
+            settings.serve, port=port, http_port=http_port, bind=bind, processes=processes
+        )
     }
     with LoadingBar() as bar:
         serving.run(
@@ -117,13 +111,6 @@ def up(
         )
 
 
-def _given(
-    port: int | None, http_port: int | None, bind: str | None, processes: int | None
-) -> dict[str, object]:
-    chosen = {"port": port, "http_port": http_port, "bind": bind, "processes": processes}
-    return {name: value for name, value in chosen.items() if value is not None}
-
-
 def _announce_fleet(fleet: LocalFleet) -> None:
     say(f"manager  {fleet.address}", f"worker   {fleet.worker_address}")
     if fleet.first_key:
@@ -131,18 +118,10 @@ def _announce_fleet(fleet: LocalFleet) -> None:
 
 
 def _announce(serving: Serving) -> None:
-    _say_where(serving.settings.bind, serving.grpc.port, serving.http.port)
+    say_where(serving.settings.bind, serving.grpc.port, serving.http.port)
     say(serving.not_ready() or "ready")
 
 
 def _announce_all(parent: Parent) -> None:
-    _say_where(parent.settings.bind, parent.port, parent.http.port)
+    say_where(parent.settings.bind, parent.port, parent.http.port)
     say(parent.not_ready() or f"ready, {parent.settings.processes} processes")
-
-
-def _say_where(bind: str, grpc_port: int, http_port: int) -> None:
-    host = f"[{bind}]" if ":" in bind else bind
-    say(
-        f"gRPC  {host}:{grpc_port}",
-        f"HTTP  http://{host}:{http_port}/health/ready and /metrics",
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inferflow.cli.listening import Bind, HttpPort, Port, say_where, with_options
 from inferflow.cli.output import say
 from inferflow.cli.projects import HERE
 from inferflow.errors import MissingExtra
@@ -21,17 +22,6 @@ Directory = Annotated[
 Models = Annotated[
     Path | None,
     typer.Option("--models", "-m", help="The models, DIR/models unless given."),
-]
-Port = Annotated[
-    int | None,
-    typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
-]
-HttpPort = Annotated[
-    int | None,
-    typer.Option("--http-port", min=0, max=65535, help="Port for health and metrics."),
-]
-Bind = Annotated[
-    str | None, typer.Option("--bind", metavar="ADDRESS", help="Address to listen on.")
 ]
 Prefetch = Annotated[
     list[str] | None,
@@ -74,16 +64,15 @@ def worker(
     from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
-    chosen = {
-        "models_dir": None if models is None else str(models.resolve()),
-        "port": port,
-        "http_port": http_port,
-        "bind": bind,
-        "prefetch": tuple(prefetch) if prefetch else None,
-        "memory_mb": memory_mb,
-    }
-    given = {name: value for name, value in chosen.items() if value is not None}
-    table = settings.worker.model_copy(update=given)
+    table = with_options(
+        settings.worker,
+        models_dir=None if models is None else str(models.resolve()),
+        port=port,
+        http_port=http_port,
+        bind=bind,
+        prefetch=tuple(prefetch) if prefetch else None,
+        memory_mb=memory_mb,
+    )
     settings = settings.model_copy(update={"worker": table})
     managers = fleet_managers(settings, manager, has_folder=models is not None)
     member = None
@@ -113,11 +102,8 @@ def fleet_managers(settings: Settings, given: str | None, *, has_folder: bool) -
 
 
 def _announce(worker: Worker) -> None:
-    bind = worker.settings.bind
-    host = f"[{bind}]" if ":" in bind else bind
     names = sorted({each.model for each in worker.host.residents()})
+    say_where(worker.settings.bind, worker.grpc.port, worker.http.port)
     say(
-        f"gRPC  {host}:{worker.grpc.port}",
-        f"HTTP  http://{host}:{worker.http.port}/health/ready and /metrics",
         f"ready, {len(names)} model(s): {', '.join(names) or 'none yet'}",
     )

@@ -19,6 +19,7 @@ from inferflow.api.insight import insight
 from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import Desk, operate_trees
 from inferflow.app import serving
+from inferflow.app.health_routes import health_routes
 from inferflow.app.places import data_dir
 from inferflow.app.processes.asking import EVERYONE, everyone_at, passed_on
 from inferflow.app.processes.messages import Orders, Word
@@ -216,21 +217,12 @@ class Parent:
         return sum(child.is_behind(version) for child in self._supervisor.children)
 
     def _routes(self) -> dict[str, Route]:
-        def alive() -> Reply:
-            return Reply(b"true")
-
-        def ready() -> Reply:
-            why = self.not_ready()
-            return Reply(why.encode(), 503) if why else Reply(self.standing().encode())
-
         def processes() -> Reply:
             listed = [_described(place) for place in self._supervisor.places]
             return Reply(json.dumps(listed).encode(), content_type=JSON)
 
         return {
-            "/health/self": alive,
-            "/health/live": alive,
-            "/health/ready": ready,
+            **health_routes(self.not_ready, standing=self.standing),
             "/metrics": self._metrics,
             "/processes": processes,
         }

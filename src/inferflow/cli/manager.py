@@ -47,7 +47,7 @@ def manager(
     try:
         from inferflow.app import manager as role
         from inferflow.app.serving import run
-    except ModuleNotFoundError as missing:
+    except (ModuleNotFoundError, MissingExtra) as missing:  # gRPC says so itself
         raise MissingExtra("manager", for_what="`inferflow manager`") from missing
     from inferflow.app.settings import read_settings
     from inferflow.telemetry import open_logs

@@ -58,7 +58,7 @@ def worker(
     try:
         from inferflow.app import worker as role
         from inferflow.app.serving import run
-    except ModuleNotFoundError as missing:
+    except (ModuleNotFoundError, MissingExtra) as missing:  # gRPC says so itself
         raise MissingExtra("worker", for_what="`inferflow worker`") from missing
     from inferflow.app.settings import read_settings
     from inferflow.telemetry import open_logs

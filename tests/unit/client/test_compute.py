@@ -95,8 +95,6 @@ def ran(
     precision: DType = FP32,
     strict: bool = False,
     deadline: Deadline | None = None,
-    book: ExpressionBook = BOOK,
-    batch_size: int = 100,
 ) -> Computed:
     address = service if isinstance(service, str) else service.address
 
@@ -104,8 +102,8 @@ def ran(
 
     async def run() -> Computed:
         headers = (("numerix-caller-id", "shop"),)
-        options = ComputeOptions(LineOptions(headers=headers, wait=no_wait), batch_size=batch_size)
-        runner = RemoteCompute(compute_line(address, options), book, options)
+        options = ComputeOptions(LineOptions(headers=headers, wait=no_wait))
+        runner = RemoteCompute(compute_line(address, options), BOOK, options)
         prepared = runner.prepare(compute_id, variables, precision=precision, strict=strict)
         arrays = [np.asarray(column) for column in columns]
         rows = max(len(array) for array in arrays)
@@ -158,28 +156,16 @@ def test_ids_that_would_become_equal_on_the_way_are_refused(service: Service) ->
 # --- batches --------------------------------------------------------------------------------
 
 
-def test_rows_that_do_not_depend_on_each_other_are_sent_in_batches(service: Service) -> None:
-    computed = ran(service, [np.arange(25), np.array([1])], batch_size=10)
-    assert sorted(len(data.entity_scores) for data in service.asked) == [5, 10, 10]
-    assert computed.values.tolist() == [n + 1 for n in range(25)]
-
-
-@pytest.mark.parametrize("compute_id", ["share", "vary", "unknown"])
-def test_rows_that_do_or_may_depend_on_each_other_are_sent_together(
-    service: Service, compute_id: str
+@pytest.mark.parametrize(
+    ("compute_id", "size"), [("sum", 10), ("share", None), ("vary", None), ("unknown", None)]
+)
+def test_only_rows_that_surely_do_not_depend_on_each_other_may_come_in_batches(
+    compute_id: str, size: int | None
 ) -> None:
-    ran(service, [np.arange(25), np.arange(25)], compute_id=compute_id, batch_size=10)
-    assert [len(data.entity_scores) for data in service.asked] == [25]
-
-
-def test_a_batch_that_fails_fails_the_step(service: Service) -> None:
-    def answer(data: Any, _: Any) -> Any:
-        is_last = len(data.entity_scores) == 5
-        return Response(error={"message": "no"}) if is_last else scored(data)
-
-    service.answer = answer
-    with pytest.raises(ComputeFailed, match=f"expression 'sum' failed: {service.address}: no"):
-        ran(service, [np.arange(25), np.array([1])], batch_size=10)
+    options = ComputeOptions(batch_size=10)
+    runner = RemoteCompute(compute_line("127.0.0.1:1", options), BOOK, options)
+    prepared = runner.prepare(compute_id, ("a", "b"), precision=FP32, strict=False)
+    assert prepared.batch_size == size
 
 
 # --- answers --------------------------------------------------------------------------------

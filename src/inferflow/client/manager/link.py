@@ -25,6 +25,8 @@ Message = Any
 
 _TIMEOUT_S = 2.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 2.0
+_CATCH_UP_S = 2.5
+"""Longer than the longest pause, after which a manager that came back is found."""
 REFUSALS = (Unauthenticated, PermissionDenied, InvalidInput)
 """What will be said again next time, unless somebody changes something."""
 
@@ -71,7 +73,7 @@ class FleetLink:
         self._ended = threading.Event()
         self._wake = threading.Event()
         self._beaten = threading.Condition()
-        self._beats = 0
+        self._begun = self._answered = 0
         self._thread = threading.Thread(target=self._run, name="inferflow-fleet", daemon=True)
         self._worker_id = ""
         self._period_s = 1.0
@@ -90,12 +92,15 @@ class FleetLink:
         if self._thread.is_alive():
             self._thread.join()
 
-    def catch_up(self) -> None:
-        """Report at once, and return when that was answered or has failed; any other thread."""
+    def catch_up(self, within_s: float = _CATCH_UP_S) -> bool:
+        """Report at once, and return when that was answered: False when no manager did in time.
+        To be called from any other thread.
+
+        A report already under way does not count: its answer may be older than this call."""
         with self._beaten:
-            before = self._beats
+            next_one = self._begun + 1
             self._wake.set()
-            self._beaten.wait_for(lambda: self._beats > before, _TIMEOUT_S)
+            return self._beaten.wait_for(lambda: self._answered >= next_one, within_s)
 
     def leave(self) -> None:
         """Tell the manager that no new caller is to be sent here; when it cannot be told, it will
@@ -127,13 +132,18 @@ class FleetLink:
 
     def _run(self) -> None:
         while not self._ended.is_set():
+            with self._beaten:
+                self._begun += 1
+            was_heard = False
             try:
                 wait_s = self.step()
+                was_heard = not self._failures
             except Exception:  # the boundary of the thread: without it the worker would fall silent
                 log.exception("fleet_link_broke")
                 wait_s = _LONGEST_PAUSE_S
             with self._beaten:
-                self._beats += 1
+                if was_heard:
+                    self._answered = self._begun
                 self._beaten.notify_all()
             self._wake.wait(wait_s)
             self._wake.clear()

@@ -18,7 +18,13 @@ from pathlib import Path
 
 from inferflow.client.manager.calls import ManagerCalls, declared
 from inferflow.client.manager.orders import RemoteFile, RemoteVersion
-from inferflow.errors import InferflowError, ModelUnavailable, ModelUnreadable, NotFound
+from inferflow.errors import (
+    InferflowError,
+    ModelUnavailable,
+    ModelUnreadable,
+    NotFound,
+    Unreachable,
+)
 from inferflow.serving.runtime import ModelRepository
 from inferflow.serving.runtime.repository import ModelFile
 
@@ -30,12 +36,11 @@ _ONLY = "1"
 class ManagerSource:
     """A `ModelSource`. Called from threads."""
 
-    def __init__(self, calls: ManagerCalls, cache: Path, ask_again: Callable[[], None]) -> None:
-        """`ask_again` sees to it that what the manager has published until now is known: it is
-        used when somebody asks for a version that is not."""
+    def __init__(self, calls: ManagerCalls, cache: Path, ask_again: Callable[[], bool]) -> None:
+        """`ask_again` sees to it that what the manager has published until now is known, and says
+        whether it is: it is used when somebody asks for a version that is not."""
         self._calls = calls
         self._ask_again = ask_again
-        self._is_new = False
         self._whole = cache / "models"
         self._parts = cache / "parts"
         self._repository = ModelRepository(self._whole)
@@ -47,7 +52,6 @@ class ManagerSource:
     def use(self, versions: tuple[RemoteVersion, ...]) -> None:
         """What the registry has from now on."""
         self._versions = {(each.model, each.version): each for each in versions}
-        self._is_new = True
         self.corrupt = {key: why for key, why in self.corrupt.items() if key in self._versions}
 
     def options(self, model: str) -> Mapping[str, object]:
@@ -55,12 +59,12 @@ class ManagerSource:
         found = [each for (name, _), each in self._versions.items() if name == model]
         return found[-1].options if found else {}
 
-    def index(self) -> Mapping[str, tuple[str, ...]]:
-        """What there is. Asked twice without news, the manager is asked first: a caller may have
-        come straight from it, with a version that this worker has not heard of yet."""
-        if not self._is_new:
-            self._ask_again()
-        self._is_new = False
+    def index(self, *, is_urgent: bool) -> Mapping[str, tuple[str, ...]]:
+        """What there is. When it is urgent the manager is asked first: a caller may have come
+        straight from it, with a version that this worker has not heard of yet."""
+        if is_urgent and not self._ask_again():
+            asked = ", ".join(self._calls.addresses)
+            raise Unreachable(asked, 1, "no manager could be asked for a version not known here")
         found: dict[str, list[str]] = {}
         for model, version in self._versions:
             found.setdefault(model, []).append(version)

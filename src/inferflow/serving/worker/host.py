@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from inferflow.engine.deadline import Clock, Deadline
@@ -146,9 +147,10 @@ class ModelHost:
 
     # --- by hand and by time ----------------------------------------------------------------
 
-    async def refresh(self) -> None:
-        """Ask the source what there is. Versions in memory stay, whatever it says."""
-        index = await self._in_loader(self._source.index)
+    async def refresh(self, *, is_urgent: bool = False) -> None:
+        """Ask the source what there is. Versions in memory stay, whatever it says. Only when it
+        is urgent must the source find out what is newer than it knows, and fail if it cannot."""
+        index = await self._in_loader(partial(self._source.index, is_urgent=is_urgent))
         offered = {(model, version) for model, versions in index.items() for version in versions}
         for key in offered - self._residents.keys():
             self._residents[key] = Resident(*key)
@@ -167,9 +169,7 @@ class ModelHost:
         default. On failure, what was in memory goes on serving. Raises as `lane` does."""
         await self.refresh()
         chosen = version or max(self.versions(model), key=int, default="")
-        resident = self._residents.get((model, chosen))
-        if resident is None:
-            raise self._unknown(model, chosen)
+        resident = await self._resident(model, chosen)
         if resident.loading is None:
             self._begin_load(resident)
         await _within(Deadline(None), resident)
@@ -225,7 +225,7 @@ class ModelHost:
     async def _resident(self, model: str, version: str) -> Resident:
         found = self._find(model, version)
         if found is None:
-            await self.refresh()
+            await self.refresh(is_urgent=True)
             found = self._find(model, version)
         if found is None:
             raise self._unknown(model, version)

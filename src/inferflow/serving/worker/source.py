@@ -15,8 +15,11 @@ from inferflow.serving.runtime.repository import ModelFile, ModelRepository
 class ModelSource(Protocol):
     """Called from threads, one call at a time; may block."""
 
-    def index(self) -> Mapping[str, tuple[str, ...]]:
-        """Every model with its versions. The last one is what a caller gets who names none."""
+    def index(self, *, is_urgent: bool) -> Mapping[str, tuple[str, ...]]:
+        """Every model with its versions. The last one is what a caller gets who names none.
+
+        When it is urgent, what was published before this call must be there. Raises Unreachable
+        when that cannot be found out."""
         ...
 
     def fetch(self, model: str, version: str) -> ModelFile:
@@ -30,7 +33,7 @@ class FolderSource:
     def __init__(self, repository: ModelRepository) -> None:
         self._repository = repository
 
-    def index(self) -> Mapping[str, tuple[str, ...]]:
+    def index(self, *, is_urgent: bool) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
         return {name: self._repository.versions(name) for name in self._repository.names()}
 
     def fetch(self, model: str, version: str) -> ModelFile:

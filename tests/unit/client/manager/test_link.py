@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -166,8 +167,45 @@ def test_in_its_thread_it_catches_up_when_asked_to(calls: Calls, worker: Worker)
     try:
         for _ in range(3):  # much less than a period each
             before = len(calls.asked)
-            link.catch_up()
+            assert link.catch_up()
             assert len(calls.asked) > before
+    finally:
+        link.close()
+
+
+def test_a_report_under_way_is_not_what_catching_up_waits_for(worker: Worker) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    class Slow(Calls):
+        def ask(self, method: str, *rest: Any, **how: Any) -> Any:
+            asked.set()
+            assert may_answer.wait(10)
+            return super().ask(method, *rest, **how)
+
+    calls = Slow()
+    link = FleetLink(calls, worker)  # type: ignore[arg-type]
+    link.start()
+    try:
+        assert asked.wait(10)  # the first is under way
+        catching_up = threading.Thread(target=link.catch_up)
+        catching_up.start()
+        assert link._wake.wait(10)
+        may_answer.set()
+        catching_up.join(10)
+        assert len(calls.asked) > 1
+    finally:
+        may_answer.set()
+        link.close()
+
+
+def test_it_has_not_caught_up_while_no_manager_answers(calls: Calls, worker: Worker) -> None:
+    calls.fails = AWAY
+    link = FleetLink(calls, worker)  # type: ignore[arg-type]
+    link.start()
+    try:
+        assert not link.catch_up(within_s=0.01)
+        calls.fails = None
+        assert link.catch_up()
     finally:
         link.close()
 
@@ -180,9 +218,7 @@ def test_a_bug_does_not_silence_the_worker(calls: Calls, worker: Worker) -> None
     link = FleetLink(calls, Broken())  # type: ignore[arg-type]
     link.start()
     try:
-        link.catch_up()
-        link.catch_up()
-        link.catch_up()
+        assert not link.catch_up(within_s=0.2)
         assert link._thread.is_alive()
     finally:
         link.close()

@@ -24,6 +24,7 @@ class Registry:
         self.files = {f"{name}.onnx": data for name, data in files.items()}
         self.breaks_after: int | None = None
         self.offsets: list[int] = []
+        self.addresses = ("manager:1",)
 
     def stream(self, method: str, request: Any, answer: str) -> Iterator[Any]:
         assert (method, answer) == ("Fleet/FetchModel", "FetchModelChunk")
@@ -45,7 +46,7 @@ def version(number: str = "1", stage: str = "production", **files: bytes) -> Rem
 
 
 def source(registry: Registry, folder: Path, *versions: RemoteVersion) -> ManagerSource:
-    made = ManagerSource(registry, folder, lambda: None)  # type: ignore[arg-type]
+    made = ManagerSource(registry, folder, lambda: True)  # type: ignore[arg-type]
     made.use(versions)
     return made
 
@@ -118,9 +119,16 @@ def test_what_the_registry_no_longer_has_leaves_the_cache(tmp_path: Path) -> Non
 
 def test_the_manager_is_asked_first_for_what_is_not_known(tmp_path: Path) -> None:
     asked: list[int] = []
-    models = ManagerSource(Registry(), tmp_path, lambda: asked.append(1))  # type: ignore[arg-type]
+    models = ManagerSource(Registry(), tmp_path, lambda: bool(asked.append(1)) or True)  # type: ignore[arg-type]
     models.use((version("2", "dev", model=b"b"), version("1", model=b"a")))
-    assert models.index() == {"m": ("2", "1")}  # as the manager has them, production last
+    # as the manager has them, production last
+    assert models.index(is_urgent=False) == {"m": ("2", "1")}
     assert asked == []
-    models.index()
+    models.index(is_urgent=True)
     assert asked == [1]
+
+
+def test_what_cannot_be_asked_for_is_not_taken_for_what_is_not_there(tmp_path: Path) -> None:
+    models = ManagerSource(Registry(), tmp_path, lambda: False)  # type: ignore[arg-type]
+    with pytest.raises(Unreachable, match="manager:1"):
+        models.index(is_urgent=True)

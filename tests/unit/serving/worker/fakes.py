@@ -74,7 +74,7 @@ class FakeWorld:
     loads: list[str] = field(default_factory=list)
     loaded: dict[str, FakeLoaded] = field(default_factory=dict)
 
-    def index(self) -> dict[str, tuple[str, ...]]:
+    def index(self, *, is_urgent: bool = True) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for model, version in sorted(self.files):
             found[model] = (*found.get(model, ()), version)

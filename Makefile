@@ -6,17 +6,22 @@ BIN    := $(VENV)/bin
 # uv is used when it is on the PATH because it is faster; plain pip does the same.
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "VIRTUAL_ENV=$(VENV) uv pip install -q" || echo "$(BIN)/python -m pip install -q --disable-pip-version-check")
 
-.PHONY: help setup services demo test robustness check format bench bench-serving bench-worker fuzz proto lock clean
+.PHONY: help setup services ui demo test robustness check docs audit format bench bench-serving bench-worker bench-gateway bench-distributed fuzz proto lock clean
 
 help:
-	@echo "make demo     score the demo shop and print the ranking"
+	@echo "make demo     serve the demo shop with its web pages, and print a ranking"
+	@echo "make ui       build the web pages into the package (Node 20.19 or newer)"
 	@echo "make test     set everything up and run every test"
 	@echo "make robustness  hurt the servers a fleet depends on, and see that it recovers"
 	@echo "make services install the servers that tests use (Debian, as root)"
-	@echo "make check    lint, types and import contracts"
+	@echo "make check    lint, types, import contracts, documentation, and no secrets in the repository"
+	@echo "make docs     read the documentation as a site"
+	@echo "make audit    look up known vulnerabilities of everything that is installed"
 	@echo "make bench    measure the engine beside the bare model; make bench-serving: a server under load;"
-	@echo "              make bench-worker: a worker beside other servers"
+	@echo "              make bench-worker: a worker beside other servers; make bench-gateway: JSON beside gRPC;"
+	@echo "              make bench-distributed: parts in other processes"
 	@echo "make fuzz     look for requests that break a server, for SECONDS=300 (Linux)"
+	@echo "make ui       build the web pages (Node 20.19 or newer)"
 	@echo "make setup    only create .venv with everything for development"
 
 $(VENV)/bin/python:
@@ -29,16 +34,22 @@ $(VENV)/.base: requirements/base.txt pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --no-deps -e .
 	@touch $@
 
+# What runs every role: all extras.
+$(VENV)/.run: requirements/all.txt pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) --require-hashes -r requirements/all.txt
+	$(INSTALL) --no-deps -e .
+	@touch $@ $(VENV)/.base
+
 # What a developer installs: every extra, the test tools, the linters.
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
 	$(INSTALL) --require-hashes -r requirements/dev.txt
 	$(INSTALL) --no-deps --no-build-isolation -e .
-	@touch $@ $(VENV)/.base
+	@touch $@ $(VENV)/.base $(VENV)/.run
 
 setup: $(VENV)/.dev
 
 # Tests start the servers they need themselves, and are skipped where one is not installed. The C++
-# compiler and gRPC for it are for the C++ client.
+# compiler and gRPC for it are for the C++ client, the browser is for the UI.
 services:
 	@missing=""; \
 	command -v etcd >/dev/null || missing="$$missing etcd-server"; \
@@ -47,20 +58,37 @@ services:
 	command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing="$$missing postgresql"; \
 	command -v java >/dev/null || missing="$$missing default-jre-headless"; \
 	command -v mvn >/dev/null || missing="$$missing maven"; \
+	command -v promtool >/dev/null || missing="$$missing prometheus"; \
 	command -v cmake >/dev/null || missing="$$missing cmake"; \
 	command -v g++ >/dev/null || missing="$$missing g++"; \
 	command -v grpc_cpp_plugin >/dev/null || missing="$$missing libgrpc++-dev protobuf-compiler-grpc"; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
 	if [ -z "$$missing" ]; then echo "all that tests use is installed"; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing \
 			|| echo "could not be installed:$$missing; their tests are skipped"; \
 	else echo "not installed:$$missing; their tests are skipped"; fi
 
-demo: $(VENV)/.base
-	@$(BIN)/inferflow demo --once
+# The web pages are built into the package, which serves them. Everything else works without.
+PAGES      := src/inferflow/ui/dist/index.html
+PAGES_FROM := $(shell find ui -name node_modules -prune -o -type f -not -path 'ui/e2e/*' -print)
+
+ui:
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PAGES); \
+	else echo "the web pages are not built: install Node 20.19 or newer, then make ui"; fi
+
+ui/node_modules/.package-lock.json: ui/package-lock.json
+	cd ui && npm ci --loglevel=error
+	@touch $@
+
+$(PAGES): $(PAGES_FROM) ui/node_modules/.package-lock.json
+	cd ui && npm run --silent build
+
+demo: $(VENV)/.run ui
+	@$(BIN)/inferflow demo
 
 test: $(VENV)/.dev
-	-@$(MAKE) --no-print-directory services
+	-@$(MAKE) --no-print-directory services ui
 	$(BIN)/python -m pytest -n auto
 
 robustness: $(VENV)/.dev
@@ -71,6 +99,17 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m tests.secret_scan
+
+# Asks the advisory databases that pip-audit and npm use, so it needs the network.
+audit: $(VENV)/.dev
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
+	@if [ -f ui/package-lock.json ] && command -v npm >/dev/null; then cd ui && npm audit --omit=dev; fi
+
+# The documentation as a site, on a port of this machine, rebuilt when a page changes.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
@@ -87,6 +126,12 @@ bench-serving: $(VENV)/.dev
 bench-worker: $(VENV)/.dev
 	$(BIN)/python benchmarks/worker.py
 
+bench-gateway: $(VENV)/.dev
+	$(BIN)/python benchmarks/gateway.py
+
+bench-distributed: $(VENV)/.dev
+	$(BIN)/python benchmarks/distributed.py
+
 # What was learnt stays in .fuzz, and the next run goes on from there.
 SECONDS ?= 300
 fuzz: $(VENV)/.dev
@@ -102,6 +147,7 @@ proto: $(VENV)/.dev
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml -o requirements/base.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml --all-extras -c requirements/dev.txt -o requirements/all.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q pyproject.toml --all-extras --group train -o requirements/train.txt
 
 clean:

@@ -18,6 +18,7 @@ _INFERFLOW = "import sys; from inferflow.cli import main; sys.argv[0] = 'inferfl
 _QUIET = {
     "INFERFLOW_DRAIN_PAUSE": "0ms",
     "INFERFLOW_WORKER_DRAIN_PAUSE": "0ms",
+    "INFERFLOW_GATEWAY_DRAIN_PAUSE": "0ms",
     "ORT_DISABLE_TELEMETRY": "1",  # for every server alike
 }
 
@@ -57,7 +58,8 @@ def started(
     environment: Mapping[str, str] | None = None,
     core: int | None = None,
 ) -> Iterator[Server]:
-    """A server that says `gRPC  host:port` on its stdout; on that core alone, if one is named."""
+    """A server that says `gRPC  host:port` on its stdout, or `HTTP  http://host:port` when it has
+    no gRPC; on that core alone, if one is named."""
     process = subprocess.Popen(
         [python, *command],
         stdout=subprocess.PIPE,
@@ -70,7 +72,7 @@ def started(
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            found = re.match(r"gRPC  (\S+)", line)
+            found = re.match(r"(?:gRPC  |HTTP  http://)(\S+)", line)
             if found is not None:
                 yield Server(process, found[1])
                 break
@@ -86,10 +88,19 @@ def inferflow_serve(project: Path, *options: str) -> list[str]:
     return [*command, *options]
 
 
+def inferflow_service(role: str, project: Path) -> list[str]:
+    """`feature-store`, `numerix` or `worker` over a project's folder."""
+    return ["-c", _INFERFLOW, role, str(project), "--port", "0", "--http-port", "0"]
+
+
 def inferflow_worker(models: Path, *, prefetch: Sequence[str]) -> list[str]:
     command = ["-c", _INFERFLOW, "worker", "--models", str(models), "--port", "0"]
     loaded = [word for name in prefetch for word in ("--prefetch", name)]
     return [*command, "--http-port", "0", *loaded]
+
+
+def inferflow_gateway(target: str) -> list[str]:
+    return ["-c", _INFERFLOW, "gateway", "--port", "0", "--target", target]
 
 
 def no_op(sizes: Sequence[int]) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from inferflow.client.connecting import aconnect_fleet as aconnect_fleet
     from inferflow.client.connecting import connect as connect
     from inferflow.client.connecting import connect_fleet as connect_fleet
+    from inferflow.client.tls import Tls as Tls
     from inferflow.errors import InferflowError as InferflowError
     from inferflow.scores import Scores as Scores
 
@@ -32,6 +33,7 @@ _LAZY = {
     "aconnect": ("inferflow.client.connecting", "aconnect"),
     "connect_fleet": ("inferflow.client.connecting", "connect_fleet"),
     "aconnect_fleet": ("inferflow.client.connecting", "aconnect_fleet"),
+    "Tls": ("inferflow.client.tls", "Tls"),
     "Flow": ("inferflow.app.flow", "Flow"),
     "Scores": ("inferflow.scores", "Scores"),
     "InferflowError": ("inferflow.errors", "InferflowError"),
@@ -41,6 +43,7 @@ __all__ = [
     "Flow",
     "InferflowError",
     "Scores",
+    "Tls",
     "__version__",
     "aconnect",
     "aconnect_fleet",

@@ -2,6 +2,8 @@
 
     InferflowError
     ├── InvalidRequest        CALLER  the request names or carries something that cannot be
+    │   ├── BodyTooLarge              it has more bytes than are allowed
+    │   └── BodyTooSlow               the rest of it did not come in time
     ├── InvalidInput          CALLER  a file, a value or an argument is not what it should be
     │   ├── CastFailed                a value cannot become the type asked for
     │   ├── SchemaInvalid             features/schema.yaml says something impossible
@@ -27,6 +29,7 @@
     │   └── StoreUnreachable  BUSY    it is away, or does not answer in time
     ├── ConfigStoreFailed     OURS    the config store could not be read or written
     ├── ConfigStoreBusy       BUSY    another process is writing configs and takes long
+    ├── BackupFailed          OURS    a backup could not be written, or not be put back
     ├── ModelUnreadable       CALLER  a model file that cannot be loaded, and why
     ├── ModelUnavailable      BUSY    a model that this server cannot serve at the moment
     ├── NoRoom                BUSY    a model does not fit into the memory that is left
@@ -77,6 +80,14 @@ class InvalidRequest(InferflowError):
         self.field = field
         self.what = what
         self.hint = hint
+
+
+class BodyTooLarge(InvalidRequest):
+    """A request of more bytes than are allowed."""
+
+
+class BodyTooSlow(InvalidRequest):
+    """A request whose rest did not come in time."""
 
 
 class InvalidInput(InferflowError):
@@ -162,7 +173,7 @@ class VersionConflict(InferflowError):
 
     fault = Fault.CALLER
 
-    def __init__(self, config_id: str, expected: str, actual: str) -> None:
+    def __init__(self, config_id: str, expected: str, actual: str, current: int = 0) -> None:
         super().__init__(
             f"config {config_id!r}: expected {expected}, but there is {actual}; "
             "look at the difference, then push with the version you have seen"
@@ -170,6 +181,8 @@ class VersionConflict(InferflowError):
         self.config_id = config_id
         self.expected = expected
         self.actual = actual
+        self.current = current
+        """The newest version's number; 0 when there is none."""
 
 
 class NotFound(InferflowError):
@@ -279,7 +292,8 @@ class Unreachable(InferflowError):
 
     def __init__(self, addresses: str, attempts: int, why: str) -> None:
         times = "once" if attempts == 1 else f"{attempts} times"
-        super().__init__(f"no server answered at {addresses}, tried {times}: {why}")
+        tried = f"tried {times}" if attempts else "not tried again yet"
+        super().__init__(f"no server answered at {addresses}, {tried}: {why}")
         self.addresses = addresses
         self.attempts = attempts
         self.why = why
@@ -313,6 +327,10 @@ class ConfigStoreBusy(InferflowError):
     """Another process is writing configs and takes long. Nothing was changed."""
 
     fault = Fault.BUSY
+
+
+class BackupFailed(InferflowError):
+    """A backup that could not be written, or not be put back. What was there before still is."""
 
 
 class ModelUnreadable(InferflowError):

@@ -16,6 +16,7 @@ PUBLIC = [
     "Flow",
     "InferflowError",
     "Scores",
+    "Tls",
     "__version__",
     "aconnect",
     "aconnect_fleet",

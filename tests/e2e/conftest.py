@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from .triton_client import python_with_triton
+
 SCRIPTS = Path(sys.executable).parent
 
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -42,3 +44,9 @@ def shell(tmp_path: Path) -> Shell:
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def triton_python() -> Path:
+    """An interpreter with the public Triton client."""
+    return python_with_triton()

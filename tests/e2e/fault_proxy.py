@@ -14,7 +14,8 @@ at once; `hang` and never say a word; `cut` it as soon as the server answers."""
 
 
 class FaultProxy:
-    """Listens on `port` while the block runs. `connections` counts those that were made."""
+    """Listens on `port` while the block runs. `connections` counts those that were made; what a
+    server says takes `delay_s` longer, which may be changed at any time."""
 
     def __init__(self, target_port: int, fault: Fault) -> None:
         self._target = target_port
@@ -24,6 +25,7 @@ class FaultProxy:
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
         self.connections = 0
+        self.delay_s = 0.0
         self.port = 0
 
     def __enter__(self) -> FaultProxy:
@@ -41,6 +43,15 @@ class FaultProxy:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    def reset(self) -> None:
+        """Cut every connection there is, as a broken network does; new ones may come."""
+        asyncio.run_coroutine_threadsafe(self._cut(), self._loop).result()
+
+    async def _cut(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+        self._open.clear()
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -76,10 +87,21 @@ class FaultProxy:
         if is_cut:
             await _answered(far_reader)
         else:
-            await _copied(far_reader, writer)
+            await self._answers(far_reader, writer)
         there.cancel()
         for each in (writer, far_writer):
             each.transport.abort()
+
+    async def _answers(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Copied when they are due, in their order, however many are waiting."""
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):
+            while some := await reader.read(65536):
+                if self.delay_s:
+                    loop.call_later(self.delay_s, writer.write, some)
+                else:
+                    writer.write(some)
+                    await writer.drain()
 
 
 async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

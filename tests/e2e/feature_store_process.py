@@ -35,12 +35,15 @@ def launch(folder: Path, *arguments: str, **environment: str) -> subprocess.Pope
     )
 
 
-def start(folder: Path, *arguments: str, port: int = 0, **environment: str) -> Process:
+def start(
+    folder: Path, *arguments: str, port: int = 0, ready: str = "ready", **environment: str
+) -> Process:
+    """`ready` is how its third line begins."""
     popen = launch(folder, "--port", str(port), "--http-port", "0", *arguments, **environment)
     assert popen.stdout is not None
     lines = [popen.stdout.readline() for _ in range(3)]
     found = re.fullmatch(
-        r"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\nready, .*\n", "".join(lines)
+        rf"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\n{ready}, .*\n", "".join(lines)
     )
     if found is None:
         popen.kill()

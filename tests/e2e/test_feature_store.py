@@ -201,16 +201,38 @@ def test_a_store_on_redis_says_when_it_is_away_and_comes_back(
     assert prices(process, "1") == ["8"]
 
 
-def test_without_redis_it_does_not_start_and_says_why(shop: Path, tmp_path: Path) -> None:
+def test_without_redis_it_starts_not_ready_says_why_and_heals(
+    shop: Path,
+    starting: Starting,
+    own_redis: RedisServer,  # noqa: F811
+) -> None:
+    own_redis.process.stop(signal.SIGKILL)
+    process = starting(shop, ready="not ready", **on_redis(own_redis))
+    status, told = process.get("/health/ready")
+    assert status == 503
+    assert f"Redis at 127.0.0.1:{own_redis.port} is away" in told.decode()
+    code, said = refused(lambda: prices(process, "1"))
+    assert code == "UNAVAILABLE"
+    assert "is away" in said
+    own_redis.start()
+    eventually(lambda: process.get("/health/ready")[0] == 200)
+    assert len(prices(process, "1", "2")) == 2
+
+
+def test_a_redis_that_refuses_its_credentials_is_a_wrong_setting(
+    shop: Path,
+    redis_server: RedisServer,  # noqa: F811
+    tmp_path: Path,
+) -> None:
     popen = launch(
         shop,
         INFERFLOW_FEATURE_BACKEND="redis",
-        REDIS_URL="redis://:secret@127.0.0.1:1",
+        REDIS_URL=f"redis://ann:secret@127.0.0.1:{redis_server.port}",
         INFERFLOW_DATA_DIR=str(tmp_path),
     )
     _, told = popen.communicate(timeout=60)
     assert popen.returncode == 1
-    assert "Redis at 127.0.0.1:1 is away" in told
+    assert f"Redis at 127.0.0.1:{redis_server.port} refused these credentials" in told
     assert "secret" not in told
     assert "Traceback" not in told
 

@@ -299,8 +299,8 @@ def test_a_projects_models_are_pushed_once(fleet: FleetRun) -> None:
     refused = command(fleet, "push", str(project), "--json", fails=True)
     assert refused == ""
     (project / "models" / "broken" / "1" / "model.onnx").unlink()
-    assert command(fleet, "push", str(project)) == (
-        "pushed@1: there already\npushed@2: there already\n"
+    assert command(fleet, "push", str(project), "--models") == (
+        "models  pushed@1: there already\nmodels  pushed@2: there already\nnothing changed\n"
     )
     with fleet.admin() as admin:
         assert [each["version"] for each in admin.model("pushed")["versions"]] == ["1", "2"]

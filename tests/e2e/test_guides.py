@@ -2,7 +2,7 @@
 
 Fences say what to do with them: `sh` is run, `sh fails` must fail, `python` is run, and a fence
 that names a file (`yaml expressions.yaml`) is written to that file. A guide that says
-`<!-- needs: etcd -->` is given one, and left out where there is none.
+`<!-- needs: etcd, redis -->` is given those, and left out where there is none.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 from ..servers.etcd import EtcdServer, fragile_etcd  # noqa: F401
+from ..servers.redis import RedisServer, own_redis  # noqa: F401
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guide"
+NEEDS = re.compile(r"<!-- needs: (?P<names>[a-z, ]+) -->")
 FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -27,18 +29,27 @@ def test_a_guide_can_be_followed_as_it_is_written(
 ) -> None:
     folder = tmp_path
     text = (GUIDES / guide).read_text(encoding="utf-8")
-    if "<!-- needs: etcd -->" in text:
-        server: EtcdServer = request.getfixturevalue("fragile_etcd")
-        monkeypatch.setenv("ETCD_ENDPOINTS", server.endpoint)
-        monkeypatch.setenv("ETCDCTL_ENDPOINTS", server.endpoint)
+    needs = NEEDS.search(text)
+    for name in needs["names"].split(", ") if needs else ():
+        for variable, value in _given(name, request).items():
+            monkeypatch.setenv(variable, value)
     for fence in FENCE.finditer(text):
         language, _, argument = fence["info"].strip().partition(" ")
-        if language == "sh":
+        if language == "sh" and not argument.endswith(".env"):
             folder = _run_shell(fence["body"], folder, must_fail=argument == "fails")
         elif language == "python":
             _run([sys.executable, "-W", "error", "-c", fence["body"]], folder, must_fail=False)
         elif argument:
             (folder / argument).write_text(fence["body"], encoding="utf-8")
+
+
+def _given(name: str, request: pytest.FixtureRequest) -> dict[str, str]:
+    """Variables that say where a server is."""
+    if name == "redis":
+        redis: RedisServer = request.getfixturevalue("own_redis")
+        return {"REDIS_URL": redis.url}
+    etcd: EtcdServer = request.getfixturevalue("fragile_etcd")
+    return {"ETCD_ENDPOINTS": etcd.endpoint, "ETCDCTL_ENDPOINTS": etcd.endpoint}
 
 
 def _run_shell(script: str, folder: Path, *, must_fail: bool) -> Path:

@@ -171,6 +171,10 @@ def test_expressions_in_etcd_are_followed_and_outlive_it(
     client.close()
     eventually(lambda: scores(computed(process, "1", ["3", "2"])) == ["1.0"])
     assert process.end() == 0
+    server.kill()
+    again = starting(tmp_path, ETCD_ENDPOINTS=server.endpoint, APP_NAME="scorer")
+    assert again.get("/health/ready") == (200, b"true")
+    assert scores(computed(again, "1", ["3", "2"])) == ["1.0"]
 
 
 def test_it_waits_for_an_etcd_that_is_not_there_yet(

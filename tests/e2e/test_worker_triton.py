@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
-import sys
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,46 +13,17 @@ import pytest
 from .worker_process import echo, put, scale, start
 
 PROBE = Path(__file__).with_name("triton_probe.py")
-CACHE = Path(__file__).parents[2] / ".cache" / "tritonclient"
-CLIENT = "tritonclient[grpc]>=2.60"
 
 
 @pytest.fixture(scope="module")
-def client_python() -> Path:
-    """An interpreter with the client, made once per checkout."""
-    kept = CACHE / f"{sys.version_info.major}.{sys.version_info.minor}"
-    python = kept / "bin" / "python"
-    if python.exists():
-        return python
-    # Made aside and moved, so that two runs at once never see half of it.
-    fresh = CACHE / f".making-{os.getpid()}"
-    venv.create(fresh, with_pip=True)
-    made = subprocess.run(
-        [fresh / "bin" / "python", "-m", "pip", "install", "--quiet", CLIENT],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if made.returncode:
-        shutil.rmtree(fresh)
-        pytest.skip(f"the client cannot be installed: {made.stderr.strip()[-200:]}")
-    try:
-        fresh.rename(kept)
-    except OSError:  # another run was first
-        shutil.rmtree(fresh)
-        assert python.exists()
-    return python
-
-
-@pytest.fixture(scope="module")
-def seen(client_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def seen(triton_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("triton")
     put(folder, "scale", scale(2))
     put(folder, "echo", echo())
     worker = start(folder)
     try:
         probed = subprocess.run(
-            [client_python, PROBE, f"127.0.0.1:{worker.port}"],
+            [triton_python, PROBE, f"127.0.0.1:{worker.port}"],
             capture_output=True,
             text=True,
             timeout=100,

@@ -113,8 +113,8 @@ def launch(folder: Path, *arguments: str, **environment: str) -> subprocess.Pope
     )
 
 
-def start(folder: Path, *arguments: str, **environment: str) -> WorkerProcess:
-    popen = launch(folder, "--port", "0", "--http-port", "0", *arguments, **environment)
+def start(folder: Path, *arguments: str, port: int = 0, **environment: str) -> WorkerProcess:
+    popen = launch(folder, "--port", str(port), "--http-port", "0", *arguments, **environment)
     assert popen.stdout is not None
     lines = [popen.stdout.readline() for _ in range(3)]
     found = re.fullmatch(
@@ -171,6 +171,13 @@ def echo() -> bytes:
     """Texts come back."""
     node = helper.make_node("Identity", ["x"], ["y"])
     sides = [_side(name, TensorProto.STRING, ["N"]) for name in "xy"]
+    return _model([node], sides[:1], sides[1:])
+
+
+def halves() -> bytes:
+    """Half floats come back."""
+    node = helper.make_node("Identity", ["x"], ["y"])
+    sides = [_side(name, TensorProto.FLOAT16) for name in "xy"]
     return _model([node], sides[:1], sides[1:])
 
 

@@ -4,93 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import inferflow
 from inferflow.app.scaffold import write_starter
 from inferflow.engine.deadline import Deadline
 from inferflow.errors import StoreFailed
 from inferflow.featurestore import RedisBackend, RedisOptions
 
+from ..e2e.fault_proxy import FaultProxy
 from ..e2e.feature_store_process import start as start_store
-from ..e2e.serving_process import Process
 from ..e2e.serving_process import start as start_serving
 from ..servers.redis import RedisCluster, RedisServer, own_redis  # noqa: F401
+from .load import Load, eventually
+from .scenario import Scenario, StartScenario
 
 DEADLINE_MS = 3_000
-SLACK_S = 0.5
+SLACK_MS = 500
 """For a busy machine; a call that waited for the store would take seconds."""
-
-
-class Load:
-    """Callers that never stop asking: how long it took, and whether rows were marked."""
-
-    def __init__(self, process: Process, callers: int = 4) -> None:
-        self._stop = threading.Event()
-        self._address = f"127.0.0.1:{process.port}"
-        self.clean = self.marked = 0
-        self.slowest_s = 0.0
-        self.failures: list[str] = []
-        self._threads = [threading.Thread(target=self._ask) for _ in range(callers)]
-        for thread in self._threads:
-            thread.start()
-
-    def _ask(self) -> None:
-        with inferflow.connect(self._address, deadline_ms=DEADLINE_MS) as client:
-            while not self._stop.is_set():
-                began = time.monotonic()
-                try:
-                    found = client.score("ranker", user="ada", book=["1", "2", "3"])
-                except Exception as failed:
-                    self.failures.append(repr(failed))
-                    continue
-                self.slowest_s = max(self.slowest_s, time.monotonic() - began)
-                if any(found.targets.errors):
-                    self.marked += 1
-                else:
-                    self.clean += 1
-
-    def wait_for(self, what: str, more: int = 20) -> None:
-        """Until so many more answers are `clean` or `marked`."""
-        wanted = getattr(self, what) + more
-        eventually(lambda: getattr(self, what) >= wanted)
-
-    def end(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-
-def eventually(holds: Callable[[], bool], within_s: float = 60) -> None:
-    limit = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < limit
-        time.sleep(0.02)
 
 
 class Fleet:
     """A served project, the feature store it reads from, and callers."""
 
-    def __init__(self, folder: Path, redis: RedisServer) -> None:
+    def __init__(self, folder: Path, redis_url: str, *, ready: str = "ready") -> None:
         self._folder = folder
         self._rows = {
             "INFERFLOW_FEATURE_BACKEND": "redis",
-            "REDIS_URL": redis.url,
+            "REDIS_URL": redis_url,
             "INFERFLOW_REDIS_TIMEOUT": "200ms",
         }
-        self.store = start_store(folder, **self._rows)
+        self.store = start_store(folder, ready=ready, **self._rows)
         self.serving = start_serving(
             folder,
             externalServiceOnFs_host=f"127.0.0.1:{self.store.port}",
             externalServiceOnFs_deadline="150ms",
         )
-        self.load = Load(self.serving)
-        self.load.wait_for("clean")
+        self.load = Load(self.serving.port, deadline_ms=DEADLINE_MS)
+        self.load.wait_for("clean" if ready == "ready" else "marked")
 
     def restart_store(self) -> None:
         self.store = start_store(self._folder, port=self.store.port, **self._rows)
@@ -105,63 +58,89 @@ class Fleet:
 @pytest.fixture
 def fleet(tmp_path: Path, own_redis: RedisServer) -> Iterator[Fleet]:  # noqa: F811
     write_starter(tmp_path / "books")
-    made = Fleet(tmp_path / "books", own_redis)
+    made = Fleet(tmp_path / "books", own_redis.url)
     yield made
     made.end()
 
 
-def assert_answered_in_time(load: Load) -> None:
-    assert load.failures == []
-    assert load.slowest_s < DEADLINE_MS / 1000 + SLACK_S
+def state_all(tried: Scenario, load: Load) -> None:
+    back_s = load.wait_for("clean")
+    load.end()
+    tried.none("request fails", load.failures)
+    tried.at_most("slowest answer", load.slowest_s * 1000, DEADLINE_MS + SLACK_MS, " ms")
+    tried.at_most("clean again after", back_s, 5.0, " s")
 
 
 def test_requests_are_answered_with_marks_while_redis_is_dead(
     fleet: Fleet,
     own_redis: RedisServer,  # noqa: F811
+    scenario: StartScenario,
 ) -> None:
     own_redis.process.stop(signal.SIGKILL)
     fleet.load.wait_for("marked")
     own_redis.start()
-    fleet.load.wait_for("clean")
-    assert_answered_in_time(fleet.load)
+    state_all(
+        scenario("R-kill", "Redis behind the feature store killed, started again"), fleet.load
+    )
 
 
 def test_requests_are_answered_with_marks_while_redis_hangs(
     fleet: Fleet,
     own_redis: RedisServer,  # noqa: F811
+    scenario: StartScenario,
 ) -> None:
     own_redis.process.pause()
     try:
         fleet.load.wait_for("marked")
     finally:
         own_redis.process.resume()
-    fleet.load.wait_for("clean")
-    assert_answered_in_time(fleet.load)
+    state_all(scenario("R-hang", "Redis behind the feature store hangs"), fleet.load)
 
 
-def test_requests_are_answered_with_marks_while_the_service_is_dead(fleet: Fleet) -> None:
-    fleet.store.end(signal.SIGKILL)
-    fleet.load.wait_for("marked")
-    fleet.restart_store()
-    fleet.load.wait_for("clean")
-    assert_answered_in_time(fleet.load)
+def test_a_redis_that_is_slow_costs_time_and_then_marks_and_no_answer(
+    tmp_path: Path,
+    own_redis: RedisServer,  # noqa: F811
+    scenario: StartScenario,
+) -> None:
+    tried = scenario("R-slow", "Redis behind the feature store slower than the deadline")
+    write_starter(tmp_path / "books")
+    with FaultProxy(own_redis.port, lambda _: "pass") as proxy:
+        fleet = Fleet(tmp_path / "books", f"redis://127.0.0.1:{proxy.port}")
+        try:
+            proxy.delay_s = 0.02
+            before = fleet.load.marked
+            fleet.load.wait_for("clean")
+            tried.at_most("marked answers at 20 ms more", fleet.load.marked - before, 0)
+            proxy.delay_s = 0.5
+            fleet.load.wait_for("marked")
+            proxy.delay_s = 0.0
+            state_all(tried, fleet.load)
+        finally:
+            fleet.end()
 
 
-def test_requests_are_answered_with_marks_while_the_service_hangs(fleet: Fleet) -> None:
-    fleet.store.popen.send_signal(signal.SIGSTOP)
+def test_a_redis_that_is_down_at_the_start_is_used_when_it_comes(
+    tmp_path: Path,
+    own_redis: RedisServer,  # noqa: F811
+    scenario: StartScenario,
+) -> None:
+    write_starter(tmp_path / "books")
+    own_redis.process.stop(signal.SIGKILL)
+    fleet = Fleet(tmp_path / "books", own_redis.url, ready="not ready")
     try:
         fleet.load.wait_for("marked")
+        own_redis.start()
+        state_all(scenario("R-start", "Redis behind the feature store down at start"), fleet.load)
     finally:
-        fleet.store.popen.send_signal(signal.SIGCONT)
-    fleet.load.wait_for("clean")
-    assert_answered_in_time(fleet.load)
+        fleet.end()
 
 
-def test_a_service_that_drains_costs_no_answer_its_features_for_long(fleet: Fleet) -> None:
+def test_a_service_that_drains_costs_no_answer_its_features_for_long(
+    fleet: Fleet, scenario: StartScenario
+) -> None:
     assert fleet.store.end() == 0
     fleet.restart_store()
-    fleet.load.wait_for("clean")
-    assert_answered_in_time(fleet.load)
+    state_all(scenario("D-drain", "feature store drains and is started again"), fleet.load)
 
 
 @pytest.fixture

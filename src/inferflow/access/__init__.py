@@ -6,6 +6,9 @@ own. Whoever holds the keys hands them in.
 - `permissions`: what a key may do, and for which models
 - `keys`: how a key looks, how it is kept, and what is known about one
 - `keybook`: the keys in memory; who is calling, answered without a database
+- `keyfile`: keys as a file of their own, where there is no manager
+- `callers`: callers that show a name and a token
+- `gate`: who is let in, and for what; what every server asks of every call
 - `rates`: how often one key may ask
 - `guesses`: how often somebody may be wrong
 - `sealing`: secrets at rest, readable only with the manager's own secret
@@ -15,8 +18,11 @@ own. Whoever holds the keys hands them in.
 - `revocation`: keys and tokens that are no longer accepted
 """
 
+from inferflow.access.callers import CallerBook, NamedCaller, token_digest
+from inferflow.access.gate import BookKeys, Credentials, Gate, KeySource, OpenGate
 from inferflow.access.guesses import Guesses
 from inferflow.access.keybook import KeyBook
+from inferflow.access.keyfile import KeyFile, read_keys
 from inferflow.access.keys import OPERATOR, KeyCard, KeyHasher, NewKey, StoredKey, mint_key
 from inferflow.access.permissions import ModelPatterns, Permission
 from inferflow.access.rates import KeyRates, RateLimit, TokenBucket
@@ -27,14 +33,22 @@ from inferflow.access.verifier import TokenVerifier
 
 __all__ = [
     "OPERATOR",
+    "BookKeys",
+    "CallerBook",
     "Claims",
+    "Credentials",
+    "Gate",
     "Guesses",
     "KeyBook",
     "KeyCard",
+    "KeyFile",
     "KeyHasher",
     "KeyRates",
+    "KeySource",
     "ModelPatterns",
+    "NamedCaller",
     "NewKey",
+    "OpenGate",
     "Permission",
     "RateLimit",
     "Revocations",
@@ -45,5 +59,7 @@ __all__ = [
     "TokenVerifier",
     "VerifyingKey",
     "mint_key",
+    "read_keys",
     "sign_token",
+    "token_digest",
 ]

@@ -44,10 +44,17 @@ class KeyCard:
         expired = self.expires_ms is not None and now_ms >= self.expires_ms
         return self.revoked_ms is None and not expired
 
-    def require(self, permission: Permission, model: str | None = None) -> None:
-        """Raises PermissionDenied unless this key may do so, to this model if one is named."""
-        if permission not in self.permissions:
-            raise PermissionDenied(f"key {self.key_id!r} lacks the permission {permission.value!r}")
+    def require(self, needs: Permission | frozenset[Permission], model: str | None = None) -> None:
+        """Raises PermissionDenied unless this key may do so, to this model if one is named. Of
+        several permissions any one is enough."""
+        if isinstance(needs, Permission):
+            is_enough = needs in self.permissions
+        else:
+            is_enough = not needs.isdisjoint(self.permissions)
+        if not is_enough:
+            listed = {needs} if isinstance(needs, Permission) else needs
+            wanted = " or ".join(repr(each.value) for each in sorted(listed))
+            raise PermissionDenied(f"key {self.key_id!r} lacks the permission {wanted}")
         if model is not None:
             self.require_model(model)
 
@@ -90,6 +97,11 @@ def parse_key(text: str) -> tuple[str, str]:
     if read is None:
         raise Unauthenticated("this is not an API key; one reads ifk_<id>_<secret>")
     return read[1], read[2]
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether it can be an API key at all."""
+    return text.startswith("ifk_")
 
 
 class KeyHasher:

@@ -24,9 +24,17 @@ class Permission(enum.StrEnum):
     need not be able to read every model's answers."""
 
     INFERENCE = "inference"
+    """Score, infer, compute; read the features that takes."""
+    VIEW = "view"
+    """Look at configs, recordings, features, logs and metrics."""
+    CONFIGURE = "configure"
+    """Change configs and features."""
     UPLOAD = "upload"
+    """Register models."""
     ADMIN = "admin"
+    """Manage keys, workers, stages and traffic."""
     WORKER = "worker"
+    """Be a part of the system: join a fleet, ask whose key was shown."""
 
 
 def permissions_of(names: Iterable[str]) -> frozenset[Permission]:

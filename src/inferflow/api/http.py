@@ -12,6 +12,7 @@ import http
 import logging
 import os
 import re
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ log = logging.getLogger(__name__)
 
 _LONGEST_HEAD = 8192
 _PATIENCE_S = 3.0
+_CHALLENGE = "WWW-Authenticate: Bearer\r\n"
 _HOST = re.compile(rb"\r\nhost:[ \t]*(\[[^\]\r]*\]|[^:\s]*)", re.IGNORECASE)
+_BEARER = re.compile(rb"\r\nauthorization:[ \t]*bearer[ \t]+([!-~]*)", re.IGNORECASE)
 _ADDRESS = re.compile(r"[0-9.]+|\[[0-9a-fA-F:.]+\]")
 
 
@@ -44,6 +47,14 @@ TreeRoute = Callable[[str], Answer]
 
 
 _asking: ContextVar[str] = ContextVar("inferflow_http_asking", default="")
+
+
+_shown: ContextVar[str] = ContextVar("inferflow_http_shown", default="")
+
+
+def shown_key() -> str:
+    """What came as `Authorization: Bearer …` with what is being answered; empty without."""
+    return _shown.get()
 
 
 def asking_host() -> str:
@@ -78,16 +89,24 @@ class HttpServer:
         self._unheard: dict[asyncio.StreamWriter, None] = {}
         self._server: asyncio.Server | None = None
         self.port = 0
+        self.scheme = "http"
 
-    async def listen(self, host: str, port: int) -> None:
+    async def listen(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+        patience_s = None if tls is None else _PATIENCE_S
         try:
             self._server = await asyncio.start_server(
-                self._connected, host, port, limit=_LONGEST_HEAD
+                self._connected,
+                host,
+                port,
+                limit=_LONGEST_HEAD,
+                ssl=tls,
+                ssl_handshake_timeout=patience_s,
             )
         except OSError as refused:
             why = os.strerror(refused.errno) if refused.errno else refused
             raise InvalidInput(f"cannot listen on {host}:{port} for HTTP: {why}") from refused
         self.port = self._server.sockets[0].getsockname()[1]
+        self.scheme = "http" if tls is None else "https"
 
     async def close(self) -> None:
         if self._server is not None:
@@ -102,6 +121,8 @@ class HttpServer:
         try:
             head = await self._heard(reader, writer)
             _asking.set(_asker(writer.get_extra_info("peername"), head))
+            bearer = _BEARER.search(head)
+            _shown.set(bearer[1].decode("ascii") if bearer else "")
             answer = await self._answered(head)
             async with asyncio.timeout(_PATIENCE_S):
                 writer.write(answer)
@@ -161,6 +182,7 @@ def _written(reply: Reply, *, with_body: bool) -> bytes:
         f"HTTP/1.1 {reply.status} {http.HTTPStatus(reply.status).phrase}\r\n"
         f"Content-Type: {reply.content_type}\r\n"
         f"Content-Length: {len(reply.body)}\r\n"
+        f"{_CHALLENGE if reply.status == http.HTTPStatus.UNAUTHORIZED else ''}"
         "Connection: close\r\n\r\n"
     )
     return head.encode("latin-1") + (reply.body if with_body else b"")
@@ -173,11 +195,12 @@ async def start_http(
     host: str = "127.0.0.1",
     port: int = 0,
     max_connections: int = 64,
+    tls: ssl.SSLContext | None = None,
 ) -> HttpServer:
     """Listen on `host:port` (0: any free one). `trees` answer for a path and all below it.
 
     Raises InvalidInput when the port is taken.
     """
     server = HttpServer(routes, trees or {}, max_connections=max_connections)
-    await server.listen(host, port)
+    await server.listen(host, port, tls)
     return server

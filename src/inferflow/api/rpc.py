@@ -9,6 +9,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from inferflow.access import KeyCard
 from inferflow.api.entity import MissingEntities, TargetEntities
 from inferflow.engine.limits import Limits
 from inferflow.engine.request import ScoreRequest
@@ -31,6 +32,8 @@ class Caller:
     """What the caller takes the targets for, when it says so."""
     parent: str = ""
     """What the request as a whole is about, when the caller says so."""
+    key: KeyCard | None = None
+    """Who was let in; None where nobody is asked."""
 
     @property
     def user_id(self) -> str:

@@ -27,6 +27,7 @@ from inferflow.api.beside import (
     request_id,
     trailing,
 )
+from inferflow.api.guard import admitted
 from inferflow.api.heavy import HeavyWork
 from inferflow.api.insight import WhyNot, peer_host
 from inferflow.api.legacy import RETRIEVE_MODEL_SCORE
@@ -189,6 +190,7 @@ class ScoringService:
         began = time.perf_counter()
         left_s = _left_ms(deadline) / 1000
         caller = caller_of(headers, self._today)
+        caller.key = admitted()
         if len(body) < self._policy.heavy_bytes:
             scorer, request = self._read(rpc, body, caller, call)
         else:
@@ -258,6 +260,8 @@ class ScoringService:
         call.tracking_id = message.tracking_id[:_LONGEST]
         if not config_id:
             raise InvalidRequest("model_config_id", "is empty")
+        if caller.key is not None:
+            caller.key.require_model(config_id)
         if len(config_id) > self._limits.id_bytes:
             raise NotFound("model config", config_id[:100])
         try:

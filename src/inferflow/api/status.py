@@ -7,15 +7,23 @@ from dataclasses import dataclass
 from grpc import StatusCode
 
 from inferflow.errors import (
+    BodyTooLarge,
+    BodyTooSlow,
+    ConfigStoreBusy,
     Fault,
+    GoldenFailed,
     InferflowError,
+    MissingExtra,
     ModelUnavailable,
     PermissionDenied,
     PlanRejected,
     RegistryBusy,
     RegistryConflict,
+    RemoteFailed,
     StoreUnreachable,
     Unauthenticated,
+    Unreachable,
+    VersionConflict,
 )
 
 LONGEST = 2000
@@ -48,6 +56,14 @@ BY_KIND: dict[type[InferflowError], Status] = {
     RegistryBusy: Status(StatusCode.UNAVAILABLE, 503),
     ModelUnavailable: Status(StatusCode.UNAVAILABLE, 503),
     StoreUnreachable: Status(StatusCode.UNAVAILABLE, 503),
+    BodyTooLarge: Status(StatusCode.RESOURCE_EXHAUSTED, 413),
+    BodyTooSlow: Status(StatusCode.INVALID_ARGUMENT, 408),
+    ConfigStoreBusy: Status(StatusCode.RESOURCE_EXHAUSTED, 503),
+    GoldenFailed: Status(StatusCode.INVALID_ARGUMENT, 422),
+    MissingExtra: Status(StatusCode.INVALID_ARGUMENT, 501),
+    RemoteFailed: Status(StatusCode.INTERNAL, 502),
+    Unreachable: Status(StatusCode.RESOURCE_EXHAUSTED, 503),
+    VersionConflict: Status(StatusCode.INVALID_ARGUMENT, 409),
 }
 """Errors that callers must tell from others of the same fault."""
 

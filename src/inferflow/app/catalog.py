@@ -19,6 +19,7 @@ from inferflow.plan.catalog import (
     UnknownExpression,
     UnknownSignature,
 )
+from inferflow.plan.endpoints import LOCAL
 
 
 class CatalogModels(ModelRunner, Protocol):
@@ -60,7 +61,7 @@ class ProjectCatalog:
         return self._schema.entities
 
     def resolve_endpoint(self, text: str) -> str:
-        return self._endpoints.get(text, text)
+        return self._endpoints.get(text) or self._endpoints.get(text or LOCAL, text)
 
     def signature(self, endpoint: Endpoint) -> ModelSignature | UnknownSignature | None:
         if not endpoint.is_local:

@@ -11,7 +11,7 @@ from inferflow.app.expression_files import Written
 from inferflow.app.settings import Settings
 from inferflow.errors import ConfigStoreFailed, InvalidInput
 from inferflow.plan.document import parse_document
-from inferflow.rpc.etcd import EtcdClient, Mirror, prefix_end
+from inferflow.rpc.etcd import EtcdClient, Listing, Mirror, prefix_end
 from inferflow.rpc.etcd.mirror import RELIST_S
 
 
@@ -22,10 +22,9 @@ class EtcdExpressions:
     def __init__(
         self, client: EtcdClient, app: str, *, follow: bool = True, relist_s: float = RELIST_S
     ) -> None:
-        prefix = f"/config/{app}/expression-config/"
-        self.name = f"{prefix} in etcd at {client.options.addresses}"
+        self.name = _name(client, app)
         self._client = client
-        start = prefix.encode()
+        start = _prefix(app).encode()
         self._mirror = Mirror(client, start, prefix_end(start), follow=follow, relist_s=relist_s)
         self._mirror.wait(client.options.dial_timeout_s)
 
@@ -33,14 +32,39 @@ class EtcdExpressions:
         seen = self._mirror.seen()
         if seen is None:
             raise ConfigStoreFailed(f"{self.name}: {self._mirror.why_away or 'no answer yet'}")
-        found = Written()
-        for key, entry in seen.entries.items():
-            _add(found, key.rpartition(b"/")[2], entry.value)
-        return found
+        return _written(seen)
 
     def close(self) -> None:
         self._mirror.close()
         self._client.close()
+
+
+def read_expressions(client: EtcdClient, app: str) -> tuple[Written, str]:
+    """What is there now, and what people call it. Raises what the client raises."""
+    start = _prefix(app).encode()
+    return _written(client.listing(start, prefix_end(start))), _name(client, app)
+
+
+def expression_key(app: str, compute_id: str) -> bytes:
+    """Where one expression is kept. Raises InvalidInput for an id that cannot be part of a key."""
+    if "/" in compute_id:
+        raise InvalidInput(f"{compute_id!r}: a compute id in etcd cannot have a slash in it")
+    return f"{_prefix(app)}{compute_id}".encode()
+
+
+def _prefix(app: str) -> str:
+    return f"/config/{app}/expression-config/"
+
+
+def _name(client: EtcdClient, app: str) -> str:
+    return f"{_prefix(app)} in etcd at {client.options.addresses}"
+
+
+def _written(listing: Listing) -> Written:
+    found = Written()
+    for key, entry in listing.entries.items():
+        _add(found, key.rpartition(b"/")[2], entry.value)
+    return found
 
 
 def _add(found: Written, key: bytes, value: bytes) -> None:

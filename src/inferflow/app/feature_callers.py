@@ -1,4 +1,7 @@
-"""Callers of a feature store as people write them, in the settings and in a file of their own."""
+"""Callers of a feature store as people write them, in the settings and in a file of their own.
+
+They are callers like those of the `[auth]` table, with rights in the words of a feature store.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,15 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from inferflow.api.features.callers import Caller, Callers, digest
+from inferflow.access import KeyCard, ModelPatterns, NamedCaller, Permission, token_digest
 from inferflow.app.feature_store_settings import CallerTable
 from inferflow.errors import InvalidInput
 
 _TABLES = TypeAdapter(dict[str, CallerTable])
+_PERMISSIONS = {"read": Permission.INFERENCE, "write": Permission.CONFIGURE}
 
 
-def read_callers(path: Path | None, tables: Mapping[str, CallerTable]) -> Callers:
+def read_callers(path: Path | None, tables: Mapping[str, CallerTable]) -> dict[str, NamedCaller]:
     """Those of a file and those of the settings. Raises InvalidInput."""
     listed = dict(tables)
     if path is not None:
@@ -23,12 +27,14 @@ def read_callers(path: Path | None, tables: Mapping[str, CallerTable]) -> Caller
         for name in sorted(set(written) & set(listed)):
             raise InvalidInput(f"{path.name}: caller {name!r} is in the settings too")
         listed |= written
-    return Callers({name: _caller(table) for name, table in listed.items()})
+    return {name: _caller(name, table) for name, table in listed.items()}
 
 
-def _caller(table: CallerTable) -> Caller:
-    tokens = [] if table.token is None else [digest(table.token.get_secret_value())]
-    return Caller((*tokens, *map(bytes.fromhex, table.sha256)), frozenset(table.rights))
+def _caller(name: str, table: CallerTable) -> NamedCaller:
+    tokens = [] if table.token is None else [token_digest(table.token.get_secret_value())]
+    may = frozenset(_PERMISSIONS[right] for right in table.rights)
+    card = KeyCard(f"caller:{name}", name, may, ModelPatterns(), created_ms=0)
+    return NamedCaller(card, (*tokens, *map(bytes.fromhex, table.sha256)))
 
 
 def _written(path: Path) -> dict[str, CallerTable]:

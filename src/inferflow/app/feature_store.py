@@ -12,13 +12,15 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from inferflow.access import CallerBook, NamedCaller
 from inferflow.api.features.service import SERVICES, FeaturePolicy, FeatureService
 from inferflow.api.http import HttpServer, start_http
 from inferflow.app.feature_callers import read_callers
 from inferflow.app.feature_store_settings import FeatureStoreSettings
 from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.live_store import LiveStore
-from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
+from inferflow.app.security import PLAIN, Security, named_callers, open_security
+from inferflow.app.serving import end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
 from inferflow.app.watching import Watcher
 from inferflow.errors import InvalidInput
@@ -38,13 +40,21 @@ _CHECK_S = 1.0
 class FeatureStoreServer:
     """A running feature store. Made by `start_feature_store`."""
 
-    def __init__(self, root: Path, store: LiveStore, settings: FeatureStoreSettings) -> None:
+    def __init__(
+        self,
+        store: LiveStore,
+        settings: FeatureStoreSettings,
+        *,
+        security: Security = PLAIN,
+        callers: LiveCallers | None = None,
+    ) -> None:
         self.store = store
         self.settings = settings
+        self.security = security
         self.grpc: RpcServer
         self.http: HttpServer
         self.service: FeatureService
-        self._callers_file = root / settings.callers_file if settings.callers_file else None
+        self._callers = callers
         self._draining = False
 
     def not_ready(self) -> str:
@@ -54,11 +64,8 @@ class FeatureStoreServer:
     def look(self) -> None:
         """Take up a schema or callers that have changed. For a thread."""
         self.store.look()
-        if self._callers_file is not None:
-            try:
-                self.service.callers = read_callers(self._callers_file, self.settings.callers)
-            except InvalidInput as refused:
-                log.warning("refused: %s", refused)
+        if self._callers is not None:
+            self._callers.look()
 
     async def watch_store(self) -> None:
         """Tell health checks when the rows go out of reach, and when they are back."""
@@ -74,31 +81,31 @@ class FeatureStoreServer:
             await asyncio.sleep(_CHECK_S)
 
     async def start(self, tally: FeatureTally) -> None:
-        settings = self.settings
-        callers = read_callers(self._callers_file, settings.callers)
-        if not callers:
-            check_bind(settings)
+        settings, security = self.settings, self.security
+        security.check_bind(settings.bind, settings.auth)
         self.service = FeatureService(
             self.store.find,
             admission=Admission(settings.max_in_flight),
-            callers=callers,
             policy=FeaturePolicy(
                 settings.default_deadline, settings.max_deadline, settings.max_keys
             ),
             observer=tally,
         )
         self.grpc = await start_server(
-            self.service.handlers(),
+            security.guarded(self.service.handlers()),
             services=SERVICES,
             host=settings.bind,
             port=settings.port,
             options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
             max_calls=_BACKSTOP * settings.max_in_flight,
             reflect=settings.reflection,
+            tls=security.tls,
         )
         try:
             routes = health_routes(self.not_ready) | metrics_route(tally.render)
-            self.http = await start_http(routes, host=settings.bind, port=settings.http_port)
+            self.http = await start_http(
+                routes, host=settings.bind, port=settings.http_port, tls=security.http_context()
+            )
         except BaseException:
             await self.grpc.stop()
             raise
@@ -121,12 +128,43 @@ class FeatureStoreServer:
         await self.http.close()
 
 
+class LiveCallers:
+    """Those of the feature store, taken up anew when their file changes, and those that are known
+    everywhere."""
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        """Raises InvalidInput."""
+        own = settings.feature_store
+        self._file = root / own.callers_file if own.callers_file else None
+        self._tables = own.callers
+        self._everywhere = named_callers(settings.auth.callers)
+        self.book = CallerBook(self._read())
+
+    @property
+    def are_named(self) -> bool:
+        """Whether anything says who they are, even if there is nobody at the moment."""
+        return self._file is not None or len(self.book) > 0
+
+    def look(self) -> None:
+        try:
+            self.book.replace(self._read())
+        except InvalidInput as refused:
+            log.warning("refused: %s", refused)
+
+    def _read(self) -> dict[str, NamedCaller]:
+        return self._everywhere | read_callers(self._file, self._tables)
+
+
 async def start_feature_store(
-    root: Path, store: LiveStore, settings: FeatureStoreSettings, tally: FeatureTally
+    root: Path, store: LiveStore, settings: Settings, tally: FeatureTally
 ) -> FeatureStoreServer:
     """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
     taken, or when others could call who are not meant to."""
-    server = FeatureStoreServer(root, store, settings)
+    own = settings.feature_store
+    callers = LiveCallers(root, settings)
+    known = callers.book if callers.are_named else None
+    security = open_security(settings, auth=own.auth, callers=known)
+    server = FeatureStoreServer(store, own, security=security, callers=callers)
     await server.start(tally)
     return server
 
@@ -136,7 +174,7 @@ async def serve_features(
 ) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens."""
     with closing(LiveStore(root, settings)) as store, stop_signals() as (end, hurry):
-        server = await start_feature_store(root, store, settings.feature_store, FeatureTally())
+        server = await start_feature_store(root, store, settings, FeatureTally())
         watcher = Watcher(root, server.look)
         watching = asyncio.ensure_future(server.watch_store()) if store.is_remote else None
         try:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from inferflow.app.explain import Explanation, explain_plan, explain_recording
-from inferflow.app.inference_log import open_inference_log
+from inferflow.app.inference_log import follow_service, open_inference_log
 from inferflow.app.project import Finding
 from inferflow.app.settings import read_settings
 from inferflow.app.settings_report import odd_variables
@@ -76,7 +76,9 @@ def _opened(
         return Flow(embedded, inference_log=inference_log)
     from inferflow.app.watching import Watcher, open_reloading
 
-    embedded, reloader = open_reloading(root, settings, observer=inference_log)
+    embedded, reloader = open_reloading(
+        root, settings, observer=inference_log, tell_service=follow_service(inference_log)
+    )
     try:
         watcher = Watcher(embedded.project.root, reloader.check_now)
     except BaseException:

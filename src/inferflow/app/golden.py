@@ -20,6 +20,7 @@ from inferflow.app.flow import Flow
 from inferflow.app.loading import Progress
 from inferflow.app.project import read_project
 from inferflow.app.wiring import open_embedded
+from inferflow.engine.asking import Asking
 from inferflow.engine.request import request_from
 from inferflow.errors import InferflowError, InvalidRequest
 from inferflow.plan.document import read_document
@@ -73,12 +74,12 @@ def run_golden(root: Path, *, progress: Progress | None = None) -> list[Outcome]
         return run_requests(flow, files)
 
 
-def run_requests(flow: Flow, files: Sequence[tuple[str, Path]]) -> list[Outcome]:
+def run_requests(flow: Asking[Scores], files: Sequence[tuple[str, Path]]) -> list[Outcome]:
     """Score requests, given by name and file, and compare each with what it expects."""
     return [_run(flow, name, path) for name, path in files]
 
 
-def _run(flow: Flow, name: str, path: Path) -> Outcome:
+def _run(flow: Asking[Scores], name: str, path: Path) -> Outcome:
     config_id = ""
     try:
         document = read_document(path)

@@ -18,8 +18,11 @@ from inferflow.errors import InvalidInput
 from inferflow.inferlog.counting import LogCounts
 from inferflow.inferlog.log import InferenceLog, Sink
 from inferflow.inferlog.schema import log_schema
+from inferflow.plan.schema import ServiceDoc
 
 if TYPE_CHECKING:
+    from inferflow.inferlog.consuming import LogTopic
+    from inferflow.inferlog.folder import LogFolder
     from inferflow.inferlog.schemas import SchemaBook
 
 log = logging.getLogger("inferflow.inferlog")
@@ -98,6 +101,28 @@ def _kafka_sink(settings: Settings, counts: LogCounts) -> Sink:
         queue_bytes=int(kafka.queue_mb * MIB),
     )
     return KafkaSink(rules, counts)
+
+
+def follow_service(inference_log: InferenceLog | None) -> Callable[[ServiceDoc], None]:
+    """What is to be told how messages are written."""
+
+    def told(service: ServiceDoc) -> None:
+        if inference_log is not None:
+            inference_log.write_as(service.v2_logging_type, compressed=service.compression_enabled)
+
+    return told
+
+
+def log_source(root: Path, settings: Settings) -> LogFolder | LogTopic:
+    """Where what was logged is read back; files, where the settings say nothing."""
+    if sink_kind(settings) == "kafka":
+        from inferflow.inferlog.consuming import LogTopic
+
+        kafka = settings.kafka
+        return LogTopic(kafka.chosen(), kafka.logging_topic, open_schemas(root, settings).find)
+    from inferflow.inferlog.folder import LogFolder
+
+    return LogFolder(log_folder(root, settings))
 
 
 def open_schemas(root: Path, settings: Settings) -> SchemaBook:

@@ -30,24 +30,19 @@ class LastGood:
     @property
     def schema_text(self) -> str | None:
         """The feature schema that was in use; None when there is none to fall back on."""
-        return self._newest("schema")
+        return self.store.newest_text(self.served, "schema")
 
     @property
     def expressions_text(self) -> str | None:
-        return self._newest("expressions")
+        return self.store.newest_text(self.served, "expressions")
 
-    def _newest(self, part: str) -> str | None:
-        by_time = sorted(self.served.values(), key=lambda each: each.accepted_ms)
-        names = [name for each in by_time if (name := getattr(each, part))]
-        return self.store.texts.get(names[-1]) if names else None
-
-    def mend_schema(self, project: Project) -> None:
+    def mend_schema(self, project: Project, *, must_open: bool = False) -> None:
         """Give a project whose schema is broken the last good one. Without any it stays as it
-        is, and cannot be opened."""
+        is, and cannot be opened; when it must, it has none until a good one is found."""
         broken = any(f.file == SCHEMA_FILE and f.problem.is_error for f in project.findings)
         kept = self.schema_text if broken else None
-        if kept is not None:
-            project.schema = schema_of(kept, []) or NO_SCHEMA
+        if kept is not None or (broken and must_open):
+            project.schema = (kept and schema_of(kept, [])) or NO_SCHEMA
             project.findings = [f for f in project.findings if f.file != SCHEMA_FILE]
 
     def restore(

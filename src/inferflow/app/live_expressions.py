@@ -1,7 +1,8 @@
 """The expressions a compute service answers with, kept up to date.
 
 Whatever is written well is taken up. An expression that went bad keeps the form it last had that
-was good; one that is gone is gone. A call meets either the old or the new expressions, never a mix.
+was good, also when that was before a restart; one that is gone is gone. A call meets either the
+old or the new expressions, never a mix.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import difflib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from inferflow.app.expression_files import ExpressionSource, Written
+from inferflow.app.kept_expressions import KeptExpressions
 from inferflow.compute import Expression, ExpressionBook
 from inferflow.errors import InferflowError, InvalidInput, NotFound
 
@@ -32,11 +35,18 @@ class LiveExpressions:
     """Looked up from any thread; `look` is for one at a time."""
 
     def __init__(
-        self, source: ExpressionSource, *, tell: Callable[[Change], None] | None = None
+        self,
+        source: ExpressionSource,
+        *,
+        tell: Callable[[Change], None] | None = None,
+        kept: KeptExpressions | None = None,
     ) -> None:
+        """Begins with what was `kept`, and keeps what it takes up."""
         self._source = source
         self._tell = tell or log_change
-        self._live: Mapping[str, Expression] = {}
+        self._kept = kept
+        self._sources: Mapping[str, Any] = {} if kept is None else kept.load()
+        self._live: Mapping[str, Expression] = _good(ExpressionBook(self._sources))
         self._written: Written | None = None
         self._why_not = ""
         self.problems: Mapping[str, str] = {}
@@ -79,15 +89,27 @@ class LiveExpressions:
         book = ExpressionBook(written.sources)
         problems = written.unreadable | {name: str(why) for name, why in book.problems}
         live = {name: before[name] for name in problems if name in before}
-        live |= {name: found for name in book.ids if (found := book.get(name)) is not None}
+        sources = {name: self._sources[name] for name in live}
+        good = _good(book)
+        live |= good
+        sources |= {
+            name: each for key, each in written.sources.items() if (name := str(key)) in good
+        }
         change = Change(
             tuple(name for name, found in live.items() if before.get(name) != found),
             tuple(name for name in before if name not in live),
             problems,
         )
         self._live, self.problems, self._written = live, problems, written
+        if self._kept is not None and sources != self._sources:
+            self._kept.keep(sources)
+        self._sources = sources
         self._tell(change)
         return change
+
+
+def _good(book: ExpressionBook) -> dict[str, Expression]:
+    return {name: found for name in book.ids if (found := book.get(name)) is not None}
 
 
 def log_change(change: Change) -> None:

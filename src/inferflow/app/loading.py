@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from inferflow.app.loaded_files import LoadedFiles
 from inferflow.app.project import Project
 from inferflow.featurestore import FeatureStore
 from inferflow.featurestore.importer import import_file
 
+DataFile = tuple[str, str, Path]
+"""Entity, group and file, as `Project.data_files` lists them."""
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, rows done and rows in all."""
 
@@ -22,17 +25,38 @@ def load_features(
 ) -> int:
     """Import what is new, and return how many rows that was. `loaded` remembers what was
     imported; without it everything is."""
-    seen = {} if loaded is None else loaded.read()
-    rows = 0
-    for entity, group, path in project.data_files():
-        mark = "" if loaded is None else f"{loaded.mark(path)}:{project.schema.digest}"
-        if mark and seen.get(path.name) == mark:
-            continue
-        told = None if progress is None else _about(path.name, progress)
-        rows += import_file(store, path, entity=entity, group=group or None, progress=told)
-        if loaded is not None:
-            loaded.add(path.name, mark)
+    return sum(
+        load_file(file, store, loaded=loaded, progress=progress)
+        for file in project.data_files()
+        if not is_loaded(file, store, loaded)
+    )
+
+
+def is_loaded(file: DataFile, store: FeatureStore, loaded: LoadedFiles | None) -> bool:
+    """Whether the store has this file already, under the schema it has now."""
+    path = file[2]
+    return loaded is not None and loaded.read().get(path.name) == _mark(path, store, loaded)
+
+
+def load_file(
+    file: DataFile,
+    store: FeatureStore,
+    *,
+    loaded: LoadedFiles | None,
+    progress: Progress | None = None,
+) -> int:
+    """Import one file, and return how many rows it has."""
+    entity, group, path = file
+    mark = "" if loaded is None else _mark(path, store, loaded)
+    told = None if progress is None else _about(path.name, progress)
+    rows = import_file(store, path, entity=entity, group=group or None, progress=told)
+    if loaded is not None:
+        loaded.add(path.name, mark)
     return rows
+
+
+def _mark(path: Path, store: FeatureStore, loaded: LoadedFiles) -> str:
+    return f"{loaded.mark(path)}:{store.schema.digest}"
 
 
 def _about(name: str, progress: Progress) -> Callable[[int, int], None]:

@@ -13,13 +13,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from inferflow.access import OPERATOR, Permission
-from inferflow.app.manager import Manager, find_stores, first_key, rules_of, start_manager
+from inferflow.app.manager import (
+    Manager,
+    find_stores,
+    first_key,
+    guard_manager,
+    rules_of,
+    start_manager,
+)
 from inferflow.app.member import FleetMember
 from inferflow.app.places import data_dir
+from inferflow.app.setting_values import reached
 from inferflow.app.settings import Settings
-from inferflow.app.worker import Worker, open_host, start_worker
+from inferflow.app.tls import channel_tls
+from inferflow.app.worker import Worker, member_security, open_host, start_worker
 from inferflow.client.manager.admin import FleetAdmin
 from inferflow.client.manager.uploading import files_at
+from inferflow.rpc.tls_channel import ChannelTls
 from inferflow.serving.manager.keys import KeyOrder
 from inferflow.serving.manager.services import Services, open_services
 from inferflow.serving.manager.storage.records import Stage
@@ -27,7 +37,6 @@ from inferflow.serving.runtime import ModelRepository
 from inferflow.telemetry.worker_tally import WorkerTally
 
 KEY_NAME = "inferflow up"
-_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 Progress = Callable[[str, int, int], None]
 
@@ -35,8 +44,10 @@ Progress = Callable[[str, int, int], None]
 class LocalFleet:
     """A running fleet of one worker. Made by `start_local_fleet`; close it when done."""
 
-    def __init__(self, manager: Manager, first_key: str) -> None:
+    def __init__(self, manager: Manager, first_key: str, tls: ChannelTls | None) -> None:
         self.manager = manager
+        self.tls = tls
+        """How this process calls its own fleet."""
         self.first_key = first_key
         """The administrator's key, when it was made just now."""
         self.key = ""
@@ -47,22 +58,33 @@ class LocalFleet:
     @property
     def address(self) -> str:
         """Where this process reaches its manager."""
-        return _reached(self.manager.settings.bind, self.manager.grpc.port)
+        return reached(self.manager.settings.bind, self.manager.grpc.port)
 
     @property
     def worker_address(self) -> str:
-        return _reached(self.worker.settings.bind, self.worker.grpc.port)
+        return reached(self.worker.settings.bind, self.worker.grpc.port)
+
+    async def administrator(self) -> str:
+        """A key to manage this fleet with, for this process alone; it ends with the fleet."""
+        may = (Permission.ADMIN, Permission.UPLOAD, Permission.INFERENCE)
+        return (await self.manager.services.keys.create(OPERATOR, KeyOrder(KEY_NAME, may))).text
 
     async def begin(self, root: Path, settings: Settings, progress: Progress | None) -> None:
         """Register the project's models and let a worker in."""
         self.key = await _fresh_key(self.manager.services)
         await self._register(ModelRepository(root / settings.worker.models_dir), progress)
         cache = data_dir(root, settings) / "worker" / "fleet"
-        member = FleetMember((self.address,), self.key, settings.worker, cache)
+        member = FleetMember((self.address,), self.key, settings.worker, cache, tls=self.tls)
         tally = WorkerTally()
         host = open_host(root, settings, tally, member.source, member.plan_for)
         try:
-            worker = await start_worker(host, settings.worker, tally, access=member.access)
+            worker = await start_worker(
+                host,
+                settings.worker,
+                tally,
+                access=member.access,
+                security=member_security(settings),
+            )
         except BaseException:
             await host.close()
             await member.close()
@@ -89,7 +111,7 @@ class LocalFleet:
     def _upload(self, models: ModelRepository, progress: Progress | None) -> dict[str, str]:
         """The registry's number of each model's highest version, in a thread that may wait."""
         newest: dict[str, str] = {}
-        with FleetAdmin((self.address,), self.key) as admin:
+        with FleetAdmin((self.address,), self.key, tls=self.tls) as admin:
             there = {model["name"]: model["versions"] for model in admin.models()}
             for name in models.names():
                 known = {each["digest"]: each["version"] for each in there.get(name, ())}
@@ -115,22 +137,20 @@ async def start_local_fleet(
     )
     try:
         key = await first_key(services, settings.manager)
-        manager = await start_manager(services, settings.manager)
+        security = guard_manager(services, settings)
+        manager = await start_manager(services, settings.manager, security)
     except BaseException:
         await services.close()
         raise
-    fleet = LocalFleet(manager, key)
+    fleet = LocalFleet(
+        manager, key, channel_tls(settings.tls, plain_text=settings.fleet.plain_text)
+    )
     try:
         await fleet.begin(root, settings, progress)
     except BaseException:
         await fleet.close()
         raise
     return fleet
-
-
-def _reached(bind: str, port: int) -> str:
-    host = _WILDCARDS.get(bind, bind)
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 async def _fresh_key(services: Services) -> str:

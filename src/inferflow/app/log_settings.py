@@ -56,7 +56,7 @@ class KafkaSettings(EnvFirst):
     )
     """Where inference logs go."""
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field(
-        "zstd", validation_alias=named("compression", "INFERFLOW_KAFKA_COMPRESSION")
+        "lz4", validation_alias=named("compression", "INFERFLOW_KAFKA_COMPRESSION")
     )
     """Of batches of messages, on their way and in the brokers."""
     delivery_timeout: Milliseconds = Field(

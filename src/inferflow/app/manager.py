@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from inferflow.access import Guesses, TokenRules
+from inferflow.access import Gate, TokenRules
 from inferflow.api.http import HttpServer, start_http
 from inferflow.api.manager.calling import Calls
 from inferflow.api.manager.discovery import DiscoveryService
-from inferflow.api.manager.door import Door
+from inferflow.api.manager.door import Door, RegistryKeys
 from inferflow.api.manager.fleet import FleetService
 from inferflow.api.manager.registry import RegistryService
 from inferflow.api.manager.rules import SERVICES
@@ -26,8 +26,10 @@ from inferflow.app.fleet_metrics import watch_services
 from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.manager_settings import ManagerSettings
 from inferflow.app.places import data_dir
+from inferflow.app.security import Security, certificate_cards
 from inferflow.app.serving import end_politely, stop_signals
 from inferflow.app.settings import Settings
+from inferflow.app.tls import server_tls
 from inferflow.app.worker_settings import serving_options
 from inferflow.errors import InferflowError
 from inferflow.rpc.admission import Admission
@@ -159,15 +161,25 @@ class Manager:
         self._is_failing = True
 
 
-async def start_manager(services: Services, settings: ManagerSettings) -> Manager:
+def guard_manager(services: Services, settings: Settings) -> Security:
+    """Callers of a manager are known by the keys of its registry, or by their certificate."""
+    tls = server_tls(settings.tls)
+    if settings.manager.auth == "off":
+        return Security(tls=tls)
+    known = certificate_cards(settings)
+    return Security(Gate([RegistryKeys(services.keys)], time.monotonic, certificates=known), tls)
+
+
+async def start_manager(
+    services: Services, settings: ManagerSettings, security: Security
+) -> Manager:
     """Listen on the ports the settings name, ready for calls. Raises InvalidInput when a port is
     taken; the services are the caller's to close then."""
     manager = Manager(services, settings)
     watch_services(
         manager.tally, services, lambda: manager.duty.is_mine, lambda: int(time.time() * 1000)
     )
-    door = Door(services.keys, Guesses(time.monotonic), is_open=settings.auth == "off")
-    calls = Calls(door, Admission(settings.max_in_flight), manager.tally)
+    calls = Calls(Door(security.gate), Admission(settings.max_in_flight), manager.tally)
     manager.grpc = await start_server(
         [
             DiscoveryService(services, time.monotonic).handlers(calls),
@@ -180,12 +192,14 @@ async def start_manager(services: Services, settings: ManagerSettings) -> Manage
         options=ServerOptions(),
         max_calls=_BACKSTOP * settings.max_in_flight,
         reflect=settings.reflection,
+        tls=security.tls,
     )
     try:
         manager.http = await start_http(
             health_routes(manager.not_ready) | metrics_route(manager.tally.render),
             host=settings.bind,
             port=settings.http_port,
+            tls=security.http_context(),
         )
     except BaseException:
         await manager.grpc.stop()
@@ -207,7 +221,8 @@ async def manage(
         )
         try:
             key = await first_key(services, settings.manager)
-            manager = await start_manager(services, settings.manager)
+            security = guard_manager(services, settings)
+            manager = await start_manager(services, settings.manager, security)
         except BaseException:
             await services.close()
             raise

@@ -73,5 +73,10 @@ class FleetSettings(EnvFirst):
     `inferflow worker` joins."""
     api_key: Secret = Field(Secret(""), validation_alias=named("api_key"))
     """The API key to show to them."""
+    plain_text: bool | None = Field(
+        None, validation_alias=named("plain_text", "INFERFLOW_FLEET_PLAIN_TEXT")
+    )
+    """Call managers and workers without TLS; when unset, with it where `tls.ca` says whom to
+    trust."""
     enabled: bool = Field(False, validation_alias=named("enabled", "INFERFLOW_FLEET_ENABLED"))
     """`inferflow up` runs a manager and a worker too, which serve the project's models."""

@@ -24,6 +24,7 @@ from inferflow.client.manager.link import FleetLink
 from inferflow.client.manager.orders import Orders
 from inferflow.client.manager.source import ManagerSource
 from inferflow.errors import InferflowError, InvalidInput
+from inferflow.rpc.tls_channel import ChannelTls
 from inferflow.serving.worker import ModelPlan
 
 if TYPE_CHECKING:
@@ -39,9 +40,15 @@ class FleetMember:
     """Made before the worker, for the worker's models come from here. Close it when done."""
 
     def __init__(
-        self, managers: Sequence[str], key: str, settings: WorkerSettings, cache: Path
+        self,
+        managers: Sequence[str],
+        key: str,
+        settings: WorkerSettings,
+        cache: Path,
+        *,
+        tls: ChannelTls | None = None,
     ) -> None:
-        self._calls = ManagerCalls(managers, key)
+        self._calls = ManagerCalls(managers, key, tls=tls)
         self._settings = settings
         self._link = FleetLink(self._calls, self)
         self.source = ManagerSource(self._calls, cache, self._link.catch_up)

@@ -16,8 +16,11 @@ from inferflow.api.numerix.service import SERVICE, ComputeService
 from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.expression_files import ExpressionSource, expression_files
 from inferflow.app.health_routes import health_routes, metrics_route
+from inferflow.app.kept_expressions import KeptExpressions
 from inferflow.app.live_expressions import Change, LiveExpressions, log_change
-from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
+from inferflow.app.places import config_dir
+from inferflow.app.security import PLAIN, Security, open_security
+from inferflow.app.serving import end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
 from inferflow.app.watching import Watcher
 from inferflow.errors import ConfigStoreFailed
@@ -30,6 +33,7 @@ from inferflow.telemetry.compute_tally import ComputeTally
 from inferflow.telemetry.settings import TelemetrySettings
 from inferflow.telemetry.statsd import Flusher, open_client
 
+KEPT = "compute_expressions.json"
 _BACKSTOP = 4
 """gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 
@@ -72,11 +76,14 @@ class Numerix:
 
 
 async def start_numerix(
-    expressions: LiveExpressions, settings: ComputeSettings, tally: ComputeTally
+    expressions: LiveExpressions,
+    settings: ComputeSettings,
+    tally: ComputeTally,
+    security: Security = PLAIN,
 ) -> Numerix:
     """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
     taken."""
-    check_bind(settings)
+    security.check_bind(settings.bind, settings.auth)
     numerix = Numerix(expressions, settings)
     service = ComputeService(
         expressions.find, admission=Admission(settings.max_in_flight), observer=tally
@@ -84,17 +91,20 @@ async def start_numerix(
     tally.watch(compute_table.EXPRESSIONS, lambda: len(expressions.ids))
     tally.watch(compute_table.PROBLEMS, lambda: len(expressions.problems))
     numerix.grpc = await start_server(
-        service.handlers(),
+        security.guarded(service.handlers()),
         services=(SERVICE,),
         host=settings.bind,
         port=settings.port,
         options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
         max_calls=_BACKSTOP * settings.max_in_flight,
         reflect=settings.reflection,
+        tls=security.tls,
     )
     try:
         routes = health_routes(numerix.not_ready) | metrics_route(tally.render)
-        numerix.http = await start_http(routes, host=settings.bind, port=settings.http_port)
+        numerix.http = await start_http(
+            routes, host=settings.bind, port=settings.http_port, tls=security.http_context()
+        )
     except BaseException:
         await numerix.grpc.stop()
         raise
@@ -130,11 +140,16 @@ async def _compute(
         if numerix is not None:
             asyncio.run_coroutine_threadsafe(numerix.tell_health(), loop)
 
-    expressions = LiveExpressions(source, tell=tell)
-    with suppress(ConfigStoreFailed):  # not ready until it answers, and the watcher says why
-        expressions.look()
+    kept = KeptExpressions(config_dir(root, settings) / KEPT)
+    expressions = LiveExpressions(source, tell=tell, kept=kept)
+    if expressions.ids:
+        expressions.keep_looking()  # a source that cannot be read is told about, and asked again
+    else:
+        with suppress(ConfigStoreFailed):  # not ready until it answers, and the watcher says why
+            expressions.look()
     with stop_signals() as (end, hurry), _counted(settings.telemetry.chosen()) as tally:
-        numerix = await start_numerix(expressions, settings.compute, tally)
+        security = open_security(settings, auth=settings.compute.auth)
+        numerix = await start_numerix(expressions, settings.compute, tally, security)
         watcher = Watcher(root, expressions.keep_looking)
         try:
             keep_what_is_loaded()

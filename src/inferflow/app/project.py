@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from inferflow.compute import ExpressionBook
 from inferflow.configstore.folder import SUFFIXES, Folder, read_file, read_folder
@@ -97,14 +97,44 @@ class Project:
         return [(path.stem, path) for path in sorted(folder.glob("*.json"))]
 
 
-def read_project(root: Path, configs: Folder | None = None) -> Project:
+class Inputs(Protocol):
+    """What configs are compiled against, as texts. None: there is none, or none that can be read,
+    which is a finding then."""
+
+    def schema(self, findings: list[Finding]) -> str | None: ...
+
+    def expressions(self, findings: list[Finding]) -> str | None: ...
+
+    def close(self) -> None: ...
+
+
+class FolderInputs:
+    """The files of a folder. Implements `Inputs`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def schema(self, findings: list[Finding]) -> str | None:
+        return source_text(self._root, SCHEMA_FILE, findings)
+
+    def expressions(self, findings: list[Finding]) -> str | None:
+        return source_text(self._root, EXPRESSIONS_FILE, findings)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def read_project(
+    root: Path, configs: Folder | None = None, inputs: Inputs | None = None
+) -> Project:
     """Read a project folder. What cannot be read becomes a finding, not an exception. With
-    `configs`, those count, wherever they are from, and not the ones in the folder."""
+    `configs` or `inputs`, those count, wherever they are from, and not the ones in the folder."""
     if not root.is_dir():
         raise InvalidInput(f"{root}: there is no such folder")
     findings: list[Finding] = []
-    schema = schema_of(source_text(root, SCHEMA_FILE, findings), findings)
-    expressions = expressions_of(source_text(root, EXPRESSIONS_FILE, findings), findings)
+    inputs = inputs or FolderInputs(root)
+    schema = schema_of(inputs.schema(findings), findings)
+    expressions = expressions_of(inputs.expressions(findings), findings)
     return Project(
         root=root,
         schema=NO_SCHEMA if schema is None else schema,

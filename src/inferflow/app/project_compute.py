@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inferflow.app.remote_settings import NumerixSettings
 from inferflow.app.settings import Settings
+from inferflow.app.tls import channel_tls
 from inferflow.compute import EmbeddedCompute, ExpressionBook
 from inferflow.engine.ports import ComputeRunner
-from inferflow.errors import InvalidInput, MissingExtra
+from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
     from inferflow.client.compute import ComputeOptions
@@ -31,7 +31,7 @@ class ProjectCompute:
         if not self._settings.numerix.address:
             return EmbeddedCompute(expressions)
         if self._service is None:
-            self._service = _open(self._settings.numerix, self._settings.telemetry.app_name)
+            self._service = _open(self._settings)
         from inferflow.client.compute import RemoteCompute
 
         line, options = self._service
@@ -42,20 +42,19 @@ class ProjectCompute:
             self._service[0].close()
 
 
-def _open(numerix: NumerixSettings, app_name: str) -> tuple[Line, ComputeOptions]:
+def _open(settings: Settings) -> tuple[Line, ComputeOptions]:
     try:
         from inferflow.client.compute import ComputeOptions, compute_line
         from inferflow.client.oip.line import LineOptions
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="computing on another host") from missing
-    if not numerix.plain_text:
-        raise InvalidInput(
-            "numerix.plain_text: a compute service is called without TLS, so far; "
-            "set NUMERIX_CLIENT_V1_PLAINTEXT=true if that is meant"
-        )
-    headers = [("numerix-caller-id", app_name)]
+    numerix = settings.numerix
+    tls = channel_tls(settings.tls, plain_text=numerix.plain_text)
+    headers = [("numerix-caller-id", settings.telemetry.app_name)]
     token = numerix.auth_token.get_secret_value()
     if token:
         headers.append(("numerix-auth-token", token))
-    options = ComputeOptions(LineOptions(headers=tuple(headers)), numerix.batch_size)
+    options = ComputeOptions(
+        LineOptions(headers=tuple(headers), tls=tls, hedge=numerix.hedge), numerix.batch_size
+    )
     return compute_line(numerix.address, options), options

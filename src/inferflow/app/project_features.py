@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inferflow.app.remote_settings import OnfsSettings
 from inferflow.app.settings import Settings
+from inferflow.app.tls import channel_tls
 from inferflow.engine.ports import FeatureReader
-from inferflow.errors import InvalidInput, MissingExtra
+from inferflow.errors import MissingExtra
 from inferflow.featurestore import FeatureStore
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class ProjectFeatures:
     def __init__(self, settings: Settings) -> None:
         self._line: FeatureLine | None = None
         if settings.onfs.address:
-            self._line = _open_line(settings.onfs)
+            self._line = open_feature_line(settings)
 
     def over(self, store: FeatureStore) -> FeatureReader:
         """What reads features of the store's schema."""
@@ -39,17 +39,17 @@ class ProjectFeatures:
             self._line.close()
 
 
-def _open_line(onfs: OnfsSettings) -> FeatureLine:
+def open_feature_line(settings: Settings) -> FeatureLine:
+    """Calls to the feature service that the settings name. The caller closes it."""
     try:
         from inferflow.client.features.reader import FeatureLine, FeatureOptions, caller_headers
         from inferflow.client.oip.line import LineOptions
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="reading features from another host") from missing
-    if not onfs.plain_text:
-        raise InvalidInput(
-            "onfs.plain_text: a feature service is called without TLS, so far; "
-            "set EXTERNAL_SERVICE_ONFS_FS_GRPC_PLAIN_TEXT=true if that is meant"
-        )
+    onfs = settings.onfs
+    tls = channel_tls(settings.tls, plain_text=onfs.plain_text)
     headers = caller_headers(onfs.caller_id, onfs.caller_token.get_secret_value())
-    options = FeatureOptions(LineOptions(headers=headers), max_calls=onfs.max_calls)
+    options = FeatureOptions(
+        LineOptions(headers=headers, tls=tls, hedge=onfs.hedge), max_calls=onfs.max_calls
+    )
     return FeatureLine(onfs.address, options)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from inferflow.app.settings import Settings
+from inferflow.app.tls import channel_tls
 from inferflow.engine.ports import ModelRunner, PreparedModel
-from inferflow.errors import InvalidInput, MissingExtra
+from inferflow.errors import MissingExtra
 from inferflow.plan.catalog import Endpoint, ModelSignature, UnknownSignature
 from inferflow.plan.plan import ModelStep, Plan
 from inferflow.serving.runtime import EmbeddedModels
@@ -94,14 +95,12 @@ def open_remote_models(settings: Settings) -> RemoteModels:
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="a model on another host") from missing
     predator = settings.predator
-    if not predator.plain_text:
-        raise InvalidInput(
-            "predator.plain_text: models on other hosts are called without TLS, so far; "
-            "set EXTERNAL_SERVICE_PREDATOR_GRPC_PLAIN_TEXT=true if that is meant"
-        )
+    tls = channel_tls(settings.tls, plain_text=predator.plain_text)
+    fleet_tls = channel_tls(settings.tls, plain_text=settings.fleet.plain_text)
     headers = [("predator-caller-id", predator.caller_id)]
     token = predator.caller_token.get_secret_value()
     if token:
         headers.append(("predator-auth-token", token))
     key = settings.fleet.api_key.get_secret_value()
-    return RemoteModels(RemoteOptions(LineOptions(headers=tuple(headers)), fleet_key=key))
+    line = LineOptions(headers=tuple(headers), tls=tls, hedge=predator.hedge)
+    return RemoteModels(RemoteOptions(line, fleet_key=key, fleet_tls=fleet_tls))

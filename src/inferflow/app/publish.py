@@ -8,15 +8,17 @@ alone: the requests describe the version that is being left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from inferflow.app.config_stores import open_configs
+from inferflow.app.etcd_inputs import find_project
 from inferflow.app.flow import Flow
 from inferflow.app.golden import Outcome, run_requests
-from inferflow.app.project import Project, WrittenConfig, read_project
+from inferflow.app.project import Project, WrittenConfig
 from inferflow.app.settings import read_settings
 from inferflow.app.wiring import compile_project, open_embedded, open_models
 from inferflow.configstore import ConfigStore, Document, Draft, Version, find_version
@@ -26,6 +28,9 @@ from inferflow.errors import GoldenFailed, InferflowError, InvalidInput, PlanRej
 from inferflow.plan.compiler import Compiled
 from inferflow.plan.document import read_document
 from inferflow.plan.problems import Problem
+from inferflow.telemetry.audit import audited
+
+Overrides = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +55,56 @@ def push(
     expected: Expected | None = None,
     force: bool = False,
     note: str = "",
+    overrides: Overrides = None,
 ) -> Published:
     """Check a text and make it the config. The id is the one in the text unless given; `stem` is
-    the id of a text that names none.
+    the id of a text that names none. `overrides` are settings that count over the project's.
 
     Raises PlanRejected, GoldenFailed, VersionConflict or InvalidInput; nothing was changed then.
     """
-    document = _only(text, format, config_id or stem)
+    document = only_document(text, format, config_id or stem)
     if config_id and document.id != config_id:
         raise InvalidInput(f"the text holds {document.id!r}, not {config_id!r}")
-    with closing(open_configs(root, read_settings(root))) as store:
-        project = read_project(root, store.current())
-        requests = _expecting(project, document.id)
-        compiled, outcomes = _tried(root, project, document, requests)
-        draft = _checked(document, author, outcomes, force=force, note=note)
-        version = store.push(draft, expected=expected)
-    return Published(version, tuple(outcomes), compiled.problems)
+    settings = read_settings(root, overrides)
+    with closing(open_configs(root, settings)) as store:
+        project = find_project(root, settings, store.current())
+        checked = check(
+            project, document, author=author, force=force, note=note, overrides=overrides
+        )
+        version = store.push(checked.draft, expected=expected)
+    audited("config pushed", by=author, subject=f"{document.id} {version.number}")
+    return Published(version, checked.outcomes, checked.notes)
 
 
-def _checked(
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A config that may be pushed."""
+
+    draft: Draft
+    outcomes: tuple[Outcome, ...]
+    """How its golden requests went."""
+    notes: tuple[Problem, ...]
+    """What the compiler had to say."""
+
+
+def check(
+    project: Project,
+    document: Document,
+    *,
+    author: str,
+    force: bool = False,
+    note: str = "",
+    overrides: Overrides = None,
+) -> Checked:
+    """Compile a config beside the project's others, and run its golden requests. Raises
+    PlanRejected or GoldenFailed."""
+    requests = expecting(project, document.id)
+    compiled, outcomes = _tried(project, document, requests, overrides)
+    draft = _drafted(document, author, outcomes, force=force, note=note)
+    return Checked(draft, tuple(outcomes), compiled.problems)
+
+
+def _drafted(
     document: Document, author: str, outcomes: Sequence[Outcome], *, force: bool, note: str
 ) -> Draft:
     """The draft, saying how it was checked. Raises GoldenFailed unless it may fail."""
@@ -89,16 +125,21 @@ def roll_back(
     *,
     author: str,
     expected: Expected | None = None,
+    overrides: Overrides = None,
 ) -> Published:
     """Make an earlier version the config again, as a new version. Without `to`, the newest one
     whose text is another than the config has now."""
-    with closing(open_configs(root, read_settings(root))) as store:
+    settings = read_settings(root, overrides)
+    with closing(open_configs(root, settings)) as store:
         version = _before(store, config_id) if to is None else _named(store, config_id, to)
-        document = _only(store.text(version), version.format, config_id)
-        compiled, _ = _tried(root, read_project(root, store.current()), document, [])
+        document = only_document(store.text(version), version.format, config_id)
+        project = find_project(root, settings, store.current())
+        compiled, _ = _tried(project, document, [], overrides)
         note = f"back to version {version.number}"
         draft = _draft(document, author, "rollback", "compiled", note)
-        return Published(store.push(draft, expected=expected), (), compiled.problems)
+        pushed = store.push(draft, expected=expected)
+    audited("config rolled back", by=author, subject=f"{config_id} {pushed.number}")
+    return Published(pushed, (), compiled.problems)
 
 
 def _named(store: ConfigStore, config_id: str, wanted: Expected) -> Version:
@@ -120,7 +161,8 @@ def _draft(document: Document, author: str, origin: Origin, checks: Checks, note
     return Draft(document.id, document.text, document.format, author, origin, checks, note)
 
 
-def _only(text: str, format: Format, stem: str) -> Document:
+def only_document(text: str, format: Format, stem: str) -> Document:
+    """The one config a text holds. Raises InvalidInput when it holds none, or several."""
     found = documents_of(text, format, stem=stem, file=f"{stem or 'the text'}.{format}")
     if len(found) > 1:
         listed = ", ".join(repr(each.id) for each in found)
@@ -128,7 +170,7 @@ def _only(text: str, format: Format, stem: str) -> Document:
     return found[0]
 
 
-def _expecting(project: Project, config_id: str) -> list[tuple[str, Path]]:
+def expecting(project: Project, config_id: str) -> list[tuple[str, Path]]:
     """Requests that name the config and expect something. One that cannot be read names nobody:
     `validate` reports it."""
     found: list[tuple[str, Path]] = []
@@ -144,13 +186,16 @@ def _expecting(project: Project, config_id: str) -> list[tuple[str, Path]]:
 
 
 def _tried(
-    root: Path, project: Project, document: Document, requests: Sequence[tuple[str, Path]]
+    project: Project,
+    document: Document,
+    requests: Sequence[tuple[str, Path]],
+    overrides: Overrides,
 ) -> tuple[Compiled, list[Outcome]]:
     """The candidate compiled beside the project's other configs, and run on its requests. Raises
     PlanRejected when it cannot serve."""
     others = {key: each for key, each in project.configs.items() if key != document.id}
-    project.configs = {document.id: WrittenConfig.of(document)}
-    settings = read_settings(root)
+    project = replace(project, configs={document.id: WrittenConfig.of(document)})
+    settings = read_settings(project.root, overrides)
     models = open_models(project, settings)
     try:
         compiled = compile_project(project, settings, models, beside=others)[document.id]
@@ -162,5 +207,5 @@ def _tried(
         return compiled, []
     if compiled.split is not None:
         project.configs |= {arm: others[arm] for arm in compiled.split.arms}
-    with Flow(open_embedded(root, project=project)) as flow:
+    with Flow(open_embedded(project.root, overrides, project=project)) as flow:
         return compiled, run_requests(flow, requests)

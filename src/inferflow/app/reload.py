@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from inferflow.app.catalog import ProjectCatalog
 from inferflow.app.lastgood import LastGood
 from inferflow.app.livebook import Book, open_book
-from inferflow.app.project import Finding, Project, WrittenConfig
+from inferflow.app.project import Finding, FolderInputs, Inputs, Project, WrittenConfig
 from inferflow.app.project_models import remote_endpoints
 from inferflow.app.reload_status import ConfigStatus, Reload, last_good_remarks, status_of
 from inferflow.app.sources import Sources, look
@@ -54,11 +54,17 @@ class Reloader:
         configs: ConfigStore,
         served: ServedStore,
         *,
+        inputs: Inputs | None = None,
+        beside: Callable[[], None] = lambda: None,
         now: Callable[[], float] = time.time,
         tell: Callable[[Reload], None] = lambda _: None,
     ) -> None:
+        """`inputs` is where schema and expressions are from; the project's folder when not given.
+        `beside` is called with every look, for what is followed too and is no config."""
         self._embedded = embedded
         self._configs = configs
+        self._beside = beside
+        self._inputs = inputs or FolderInputs(embedded.project.root)
         self._now = now
         self._tell = tell
         self._turn = threading.RLock()  # a listener may ask what serves
@@ -77,8 +83,9 @@ class Reloader:
         return self._status
 
     def close(self) -> None:
-        """Leave the config store."""
+        """Leave the config store, and where the rest is from."""
         self._configs.close()
+        self._inputs.close()
 
     def show(self, see: Callable[[Mapping[str, Served], Book], None]) -> None:
         """Let `see` have what serves, and the records of it, while neither can change."""
@@ -93,8 +100,11 @@ class Reloader:
         """
         remote = self._embedded.models.recheck(self._endpoints())
         with self._turn:
+            self._beside()
             for _ in range(_ATTEMPTS):
-                sources = look(self._embedded.project.root, self._configs, remote)
+                sources = look(
+                    self._embedded.project.root, self._configs, remote, inputs=self._inputs
+                )
                 if self._last is not None and sources == self._last.sources:
                     return Reload(findings=tuple(self._embedded.findings))
                 done = self._take_up(sources)

@@ -16,7 +16,7 @@ from inferflow.app.setting_values import (
     MaybeMilliseconds,
     RemotePort,
     Secret,
-    address,
+    addresses,
 )
 
 
@@ -25,14 +25,14 @@ class OnfsSettings(EnvFirst):
         "",
         validation_alias=named("host", "externalServiceOnFs_host", "EXTERNAL_SERVICE_ONFS_FS_HOST"),
     )
-    """The feature service that features are read from, as `host` or `host:port`; from the
-    project's own store when empty."""
+    """The feature service that features are read from, as `host` or `host:port`, several with
+    commas between; from the project's own store when empty."""
     port: RemotePort = Field(8089, validation_alias=named("port", "EXTERNAL_SERVICE_ONFS_FS_PORT"))
     """Its port, unless the host has one."""
-    plain_text: bool = Field(
-        True, validation_alias=named("plain_text", "EXTERNAL_SERVICE_ONFS_FS_GRPC_PLAIN_TEXT")
+    plain_text: bool | None = Field(
+        None, validation_alias=named("plain_text", "EXTERNAL_SERVICE_ONFS_FS_GRPC_PLAIN_TEXT")
     )
-    """Call it without TLS, as it must be so far: `false` is refused."""
+    """Call it without TLS; when unset, with it where `tls.ca` says whom to trust."""
     caller_id: str = Field(
         "inferflow",
         validation_alias=named(
@@ -66,19 +66,22 @@ class OnfsSettings(EnvFirst):
     """Most keys per read of a feature step that names no batch size; 0 reads all at once."""
     max_calls: Count = Field(128, validation_alias=named("max_calls", "INFERFLOW_ONFS_MAX_CALLS"))
     """Calls to the feature service under way at once, per process; further ones wait their turn."""
+    hedge: bool = Field(False, validation_alias=named("hedge", "INFERFLOW_ONFS_HEDGE"))
+    """Ask a second time for what takes longer than 95 of 100 calls did, at most for one call in
+    twenty; whichever answers first is taken."""
 
     @property
     def address(self) -> str:
-        return address(self.host, self.port)
+        return addresses(self.host, self.port)
 
 
 class PredatorSettings(EnvFirst):
     port: RemotePort = Field(8090, validation_alias=named("port", "EXTERNAL_SERVICE_PREDATOR_PORT"))
     """Port of model endpoints that name none."""
-    plain_text: bool = Field(
-        True, validation_alias=named("plain_text", "EXTERNAL_SERVICE_PREDATOR_GRPC_PLAIN_TEXT")
+    plain_text: bool | None = Field(
+        None, validation_alias=named("plain_text", "EXTERNAL_SERVICE_PREDATOR_GRPC_PLAIN_TEXT")
     )
-    """Call them without TLS, as it must be so far: `false` is refused when one is called."""
+    """Call them without TLS; when unset, with it where `tls.ca` says whom to trust."""
     caller_id: str = Field(
         "inferflow", validation_alias=named("caller_id", "EXTERNAL_SERVICE_PREDATOR_CALLER_ID")
     )
@@ -97,6 +100,8 @@ class PredatorSettings(EnvFirst):
     )
     """Time for a model step that names no deadline; when unset, the request's own is its only
     limit."""
+    hedge: bool = Field(False, validation_alias=named("hedge", "INFERFLOW_PREDATOR_HEDGE"))
+    """As for features, of models behind `host:port` endpoints."""
 
 
 class NumerixSettings(EnvFirst):
@@ -107,10 +112,10 @@ class NumerixSettings(EnvFirst):
     computed in this process when empty."""
     port: RemotePort = Field(8083, validation_alias=named("port", "NUMERIX_CLIENT_V1_PORT"))
     """Its port, unless the host has one."""
-    plain_text: bool = Field(
-        True, validation_alias=named("plain_text", "NUMERIX_CLIENT_V1_PLAINTEXT")
+    plain_text: bool | None = Field(
+        None, validation_alias=named("plain_text", "NUMERIX_CLIENT_V1_PLAINTEXT")
     )
-    """Call it without TLS, as it must be so far: `false` is refused."""
+    """Call it without TLS; when unset, with it where `tls.ca` says whom to trust."""
     auth_token: Secret = Field(
         Secret(""), validation_alias=named("auth_token", "NUMERIX_CLIENT_V1_AUTHTOKEN")
     )
@@ -127,8 +132,9 @@ class NumerixSettings(EnvFirst):
     )
     """Time for a compute step that names no timeout; when unset, the request's own is its only
     limit."""
+    hedge: bool = Field(False, validation_alias=named("hedge", "INFERFLOW_NUMERIX_HEDGE"))
+    """As for features."""
 
     @property
     def address(self) -> str:
-        hosts = filter(None, (host.strip() for host in self.host.split(",")))
-        return ",".join(address(host, self.port) for host in hosts)
+        return addresses(self.host, self.port)

@@ -11,6 +11,7 @@ from typing import Any
 from inferflow.app.etcd_reporting import reporting
 from inferflow.app.inference_log import (
     OFF,
+    follow_service,
     open_inference_log,
     open_schemas,
     schema_keeper,
@@ -27,6 +28,7 @@ from inferflow.app.wiring import Embedded
 from inferflow.engine.observer import Observer
 from inferflow.inferlog.schemas import SchemaBook
 from inferflow.plan.problems import Problem
+from inferflow.plan.schema import ServiceDoc
 from inferflow.telemetry import Telemetry, open_logs, open_telemetry
 
 
@@ -38,6 +40,8 @@ class Role:
     reloader: Reloader
     on_reload: list[Callable[[Reload], None]]
     """Told after every look that led to something."""
+    on_service: list[Callable[[ServiceDoc], None]]
+    """Told when log messages are to be written in another way."""
     records: Records
     """Requests worth a second look."""
     schemas: SchemaBook
@@ -73,9 +77,20 @@ def open_role(
         for listener in told:
             listener(reload)
 
+    on_service = [follow_service(inference_log)]
+
+    def tell_service(service: ServiceDoc) -> None:
+        for listener in on_service:
+            listener(service)
+
     try:
         embedded, reloader = open_reloading(
-            root, overrides, progress=progress, observer=telemetry.observer, tell=tell
+            root,
+            overrides,
+            progress=progress,
+            observer=telemetry.observer,
+            tell=tell,
+            tell_service=tell_service,
         )
         if answers:
             telemetry.watch_cache(embedded.cache)
@@ -93,7 +108,9 @@ def open_role(
             with reporting(reloader, settings, telemetry) as report:
                 told.append(report)
                 records = Records(keeper, pages)
-                yield Role(settings, embedded, telemetry, reloader, told, records, schemas)
+                yield Role(
+                    settings, embedded, telemetry, reloader, told, on_service, records, schemas
+                )
         finally:
             watcher.close()
             reloader.close()

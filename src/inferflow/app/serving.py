@@ -11,29 +11,27 @@ import asyncio
 import gc
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
+from inferflow.api.guarded_routes import guarded_trees
 from inferflow.api.http import HttpServer, TreeRoute, start_http
 from inferflow.api.insight import WhyNot, insight
 from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import SERVICE as OPERATE
 from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
-from inferflow.app.compute_settings import ComputeSettings
-from inferflow.app.feature_store_settings import FeatureStoreSettings
 from inferflow.app.health_routes import Routes, health_routes, metrics_route
 from inferflow.app.recordings.records import Records
+from inferflow.app.security import open_security
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.wiring import Embedded
-from inferflow.app.worker_settings import WorkerSettings
 from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
-from inferflow.errors import InvalidInput
 from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, is_loopback, start_server
+from inferflow.rpc.server import RpcServer, start_server
 
 if TYPE_CHECKING:
     from inferflow.app.role import Role
@@ -67,7 +65,7 @@ class Serving:
         """Why no request should be sent here; empty when all is well."""
         if self._draining:
             return "draining"
-        return "" if self._embedded.book.ids else "no model config is live"
+        return self._embedded.not_ready()
 
     async def tell_health(self) -> None:
         """Let health checks know; to be called whenever other configs came live."""
@@ -92,6 +90,10 @@ class Serving:
         await self.grpc.stop()
         await self.http.close()
         self.service.close()
+
+
+Beside = Callable[[Serving], AbstractAsyncContextManager[object]]
+"""Something that runs as long as a server does, and needs to know where that listens."""
 
 
 async def end_politely(
@@ -120,17 +122,6 @@ async def end_politely(
     hurried.cancel()
 
 
-def check_bind(
-    settings: ServeSettings | WorkerSettings | ComputeSettings | FeatureStoreSettings,
-) -> None:
-    """Raises InvalidInput when others could call who are not meant to."""
-    if settings.auth != "off" and not is_loopback(settings.bind):
-        raise InvalidInput(
-            f"bind: {settings.bind} can be reached from other machines, and callers are not"
-            " authenticated; set INFERFLOW_AUTH=off if that is meant"
-        )
-
-
 async def start(
     embedded: Embedded,
     *,
@@ -148,7 +139,8 @@ async def start(
     """
     serving = Serving(embedded)
     settings = serving.settings
-    check_bind(settings)
+    security = open_security(embedded.settings, auth=settings.auth)
+    security.check_bind(settings.bind, settings.auth)
 
     def find(config_id: str) -> Scorer | LiveSplit[Scorer]:
         book = embedded.book  # asked each time, for a reload swaps the book
@@ -165,8 +157,9 @@ async def start(
         recorder=None if records is None else records.keeper,
         why_not=why_not,
     )
+    handlers = [*serving.service.handlers(), *([] if desk is None else operate_handlers(desk))]
     serving.grpc = await start_server(
-        [*serving.service.handlers(), *([] if desk is None else operate_handlers(desk))],
+        security.guarded(handlers),
         services=SERVICES if desk is None else (*SERVICES, OPERATE),
         host=settings.bind,
         port=settings.port,
@@ -177,13 +170,16 @@ async def start(
         ),
         max_calls=_BACKSTOP * settings.max_in_flight,
         reflect=settings.reflection,
+        tls=security.tls,
     )
+    all_trees = {**_trees(records, why_not, is_private=shared), **(trees or {})}
     try:
         serving.http = await start_http(
             _routes(serving, metrics),
-            trees={**_trees(records, why_not, is_private=shared), **(trees or {})},
+            trees=all_trees if shared else guarded_trees(all_trees, security.gate),
             host=PRIVATE if shared else settings.bind,
             port=0 if shared else settings.http_port,
+            tls=None if shared else security.http_context(),
         )
     except BaseException:
         await serving.grpc.stop()
@@ -214,25 +210,34 @@ async def serve(
     records: Records | None = None,
     trees: Mapping[str, TreeRoute] | None = None,
     on_reload: Listeners | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens; health
-    is told anew whenever one of the `on_reload` listeners would be."""
+    is told anew whenever one of the `on_reload` listeners would be. What runs `beside` it is there
+    before `started` is told, and ends first."""
     loop = asyncio.get_running_loop()
     with stop_signals() as (end, hurry):
         serving = await start(
             embedded, observer=observer, metrics=metrics, records=records, trees=trees
         )
-        keep_what_is_loaded()
-        if on_reload is not None:
-            on_reload.append(
-                lambda _: asyncio.run_coroutine_threadsafe(serving.tell_health(), loop)
-            )
-        started(serving)
-        await end.wait()
+        try:
+            async with beside(serving) if beside is not None else nullcontext():
+                keep_what_is_loaded()
+                if on_reload is not None:
+                    on_reload.append(
+                        lambda _: asyncio.run_coroutine_threadsafe(serving.tell_health(), loop)
+                    )
+                started(serving)
+                await end.wait()
+        except BaseException:
+            await serving.close()
+            raise
         await serving.drain(hurry)
 
 
-async def serve_role(role: Role, *, started: Callable[[Serving], None]) -> None:
+async def serve_role(
+    role: Role, *, started: Callable[[Serving], None], beside: Beside | None = None
+) -> None:
     """Serve a project that is open until asked to end."""
     await serve(
         role.embedded,
@@ -242,6 +247,7 @@ async def serve_role(role: Role, *, started: Callable[[Serving], None]) -> None:
         records=role.records,
         trees=log_schema_trees(role.schemas.find),
         on_reload=role.on_reload,
+        beside=beside,
     )
 
 

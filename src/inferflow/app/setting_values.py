@@ -18,6 +18,23 @@ def _listed(value: object) -> object:
     return value
 
 
+def _paired(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    pairs: dict[str, str] = {}
+    last = None
+    for part in filter(None, map(str.strip, value.split(","))):
+        name, is_pair, text = part.partition("=")
+        if is_pair:
+            last = name.strip()
+            pairs[last] = text.strip()
+        elif last is None:
+            raise ValueError(f"NAME=VALUE is wanted, with commas between; not {part!r}")
+        else:  # a value that is a list itself
+            pairs[last] += f",{part}"
+    return pairs
+
+
 def _maybe_ms(value: object) -> object:
     return None if value is None or value == "" else duration_ms(value) or None
 
@@ -38,8 +55,20 @@ MaybeMilliseconds = Annotated[float | None, BeforeValidator(_maybe_ms), Unit("ms
 Mebibytes = Annotated[float, Field(gt=0), Unit("MiB")]
 Listed = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """A list, or text with commas between."""
+Paired = Annotated[dict[str, str], BeforeValidator(_paired)]
+"""A table, or text such as `a=1,b=2`. A part without a name belongs to the value before it."""
 Secret = SecretStr
 """Prints as stars; `get_secret_value()` has the text."""
+
+
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses that stand for all of a machine's → one of them that this machine reaches."""
+
+
+def reached(bind: str, port: int) -> str:
+    """Where this machine reaches a server that listens on an address."""
+    host = WILDCARDS.get(bind, bind)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def address(host: str, port: int) -> str:
@@ -48,3 +77,9 @@ def address(host: str, port: int) -> str:
         return ""
     has_port = host.rpartition(":")[2].isdecimal() and (host.count(":") == 1 or "]:" in host)
     return host if has_port else f"{host}:{port}"
+
+
+def addresses(hosts: str, port: int) -> str:
+    """The same for several hosts with commas between."""
+    listed = filter(None, (host.strip() for host in hosts.split(",")))
+    return ",".join(address(host, port) for host in listed)

@@ -13,9 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from inferflow.app.auth_settings import AuthSettings
 from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.env_first import Converted, EnvFirst, Unused, named
 from inferflow.app.feature_store_settings import FeatureStoreSettings
+from inferflow.app.gateway_settings import GatewaySettings
 from inferflow.app.log_settings import KafkaSettings, LogSettings
 from inferflow.app.manager_settings import FleetSettings, ManagerSettings
 from inferflow.app.platform_settings import CompatibilitySettings, EtcdSettings
@@ -24,8 +26,16 @@ from inferflow.app.remote_settings import NumerixSettings, OnfsSettings, Predato
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.setting_overrides import overridden
 from inferflow.app.setting_table import place, tables_of, unknown_keys
-from inferflow.app.setting_values import Count, Listed, MaybeMilliseconds, Mebibytes, mebibytes
+from inferflow.app.setting_values import (
+    Count,
+    Listed,
+    MaybeMilliseconds,
+    Mebibytes,
+    Paired,
+    mebibytes,
+)
 from inferflow.app.telemetry_settings import TelemetryTable
+from inferflow.app.tls_settings import TlsSettings
 from inferflow.app.worker_settings import WorkerSettings
 from inferflow.components.step_defaults import StepDefaults
 from inferflow.engine.limits import Limits
@@ -73,8 +83,9 @@ class Settings(EnvFirst):
     """Longest id."""
     max_features: Count = Field(256, validation_alias=named("max_features"))
     """Most features that a request brings along."""
-    endpoints: dict[str, str] = Field(default_factory=dict)
-    """Endpoint as configs write it → endpoint to use here (`local:ranker@2`)."""
+    endpoints: Paired = Field(default_factory=dict, validation_alias=named("endpoints"))
+    """Endpoint as configs write it → endpoint to use here (`local:ranker@2`); `local` is also where
+    configs name none. As a variable: `local=worker:8001,old:8001=new:8001`."""
     endpoint_allow: Listed = Field(("*",), validation_alias=named("endpoint_allow"))
     """Patterns of the `host:port` endpoints that configs may name (`*.models.internal:8001`)."""
     serve: ServeSettings = Field(default_factory=ServeSettings)
@@ -85,10 +96,16 @@ class Settings(EnvFirst):
     """Ports, limits and expressions of a compute service."""
     feature_store: FeatureStoreSettings = Field(default_factory=FeatureStoreSettings)
     """Ports, limits and callers of a feature store that serves others."""
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings)
+    """Port, limits and targets of a gateway."""
     manager: ManagerSettings = Field(default_factory=ManagerSettings)
     """Ports, stores and limits of a manager."""
     fleet: FleetSettings = Field(default_factory=FleetSettings)
     """Where a fleet is found."""
+    tls: TlsSettings = Field(default_factory=TlsSettings)
+    """Certificates, for servers and for calls to others."""
+    auth: AuthSettings = Field(default_factory=AuthSettings)
+    """Who may call servers beyond this machine."""
     telemetry: TelemetryTable = Field(default_factory=TelemetryTable)
     """Names, metrics and logs."""
     redis: RedisSettings = Field(default_factory=RedisSettings)
@@ -148,7 +165,8 @@ def read_settings(project: Path, overrides: Mapping[str, Any] | None = None) -> 
             for error in invalid.errors(include_input=False, include_url=False)
         )
         raise InvalidInput(f"settings: {listed}") from invalid
-    return overridden(settings, overrides or {})
+    placed = {"tls": settings.tls.placed(project), "auth": settings.auth.placed(project)}
+    return overridden(settings.model_copy(update=placed), overrides or {})
 
 
 def written_settings(project: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from inferflow.app.project import EXPRESSIONS_FILE, SCHEMA_FILE, Finding, source_text
+from inferflow.app.project import Finding, FolderInputs, Inputs
 from inferflow.app.project_models import RemoteMark
 from inferflow.configstore import ConfigStore, Folder
 
@@ -30,12 +30,16 @@ class Sources:
     remote: RemoteMark = ()
 
 
-def look(root: Path, configs: ConfigStore, remote: RemoteMark = ()) -> Sources:
+def look(
+    root: Path, configs: ConfigStore, remote: RemoteMark = (), *, inputs: Inputs | None = None
+) -> Sources:
+    """`inputs` is where schema and expressions are from; the folder when not given."""
+    inputs = inputs or FolderInputs(root)
     findings: list[Finding] = []
     return Sources(
         configs.current(),
-        source_text(root, SCHEMA_FILE, findings),
-        source_text(root, EXPRESSIONS_FILE, findings),
+        inputs.schema(findings),
+        inputs.expressions(findings),
         _models(root / "models"),
         tuple(findings),
         remote,

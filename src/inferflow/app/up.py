@@ -1,4 +1,5 @@
-"""A project and a fleet that serves its models, in one process and on one event loop.
+"""All of a project in one process and on one event loop: its configs, a gateway before them, and a
+fleet that serves its models.
 
 The fleet is there before the project is loaded, for its configs may name it, and ends after the
 last call to the project.
@@ -9,9 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from inferflow.app.gateway_before import Told, gateway_before
 from inferflow.app.loading import Progress
 from inferflow.app.local_fleet import LocalFleet, start_local_fleet
 from inferflow.app.role import open_role
@@ -29,6 +32,7 @@ async def serve_with_fleet(
     progress: Progress | None,
     begun: Callable[[LocalFleet], None],
     started: Callable[[Serving], None],
+    told: Told,
 ) -> None:
     """Run a fleet and serve the project until asked to end. `begun` is told when the fleet is
     ready, `started` when all is.
@@ -52,7 +56,8 @@ async def serve_with_fleet(
             role = await asyncio.to_thread(held.enter_context, opening)
             closing = held.pop_all()
             try:
-                await serve_role(role, started=started)
+                beside = partial(gateway_before, role, told=told, fleet=fleet)
+                await serve_role(role, started=started, beside=beside)
             finally:
                 await asyncio.to_thread(closing.close)
     finally:

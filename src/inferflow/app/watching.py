@@ -10,19 +10,25 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from inferflow.app.config_stores import follow_configs, open_served
+from inferflow.app.etcd_inputs import follow_inputs
+from inferflow.app.etcd_service import ServiceWatch
 from inferflow.app.lastgood import LastGood
 from inferflow.app.loading import Progress
+from inferflow.app.places import config_dir
 from inferflow.app.project import read_project
 from inferflow.app.reload import Reloader
 from inferflow.app.reload_status import Reload
 from inferflow.app.settings import read_settings
 from inferflow.app.wiring import Embedded, open_embedded
+from inferflow.configstore import ConfigStore
 from inferflow.engine.observer import Observer
 from inferflow.errors import MissingExtra
+from inferflow.plan.schema import ServiceDoc
 
 FOLDERS = ("configs", "features", "models")
 LOG = logging.getLogger("inferflow.reload")
@@ -50,22 +56,24 @@ def open_reloading(
     progress: Progress | None = None,
     observer: Observer | None = None,
     tell: Callable[[Reload], None] = log_reload,
+    tell_service: Callable[[ServiceDoc], None] = lambda _: None,
 ) -> tuple[Embedded, Reloader]:
     """A project that starts with what is good of it now, and with what was good last where that
     is not; and what keeps it up to date. The first look has been taken."""
     settings = read_settings(root, overrides)
-    configs = follow_configs(root, settings)
-    try:
-        served = open_served(root, settings)
-        project = read_project(root, configs.current())
-        LastGood(served.read(), served).mend_schema(project)
+    served = open_served(root, settings)
+    with ExitStack() as opened:
+        configs = opened.enter_context(closing(follow_configs(root, settings)))
+        inputs = opened.enter_context(closing(follow_inputs(root, settings, configs, served)))
+        project = read_project(root, configs.current(), inputs)
+        is_elsewhere = bool(settings.etcd.endpoints)
+        LastGood(served.read(), served).mend_schema(project, must_open=is_elsewhere)
         embedded = open_embedded(
             root, overrides, project=project, progress=progress, observer=observer
         )
-    except BaseException:
-        configs.close()
-        raise
-    reloader = Reloader(embedded, configs, served, tell=tell)
+        opened.pop_all()
+    beside = _followed_too(embedded, configs, tell_service) if is_elsewhere else lambda: None
+    reloader = Reloader(embedded, configs, served, inputs=inputs, beside=beside, tell=tell)
     try:
         reloader.check_now()
     except BaseException:
@@ -73,6 +81,24 @@ def open_reloading(
         embedded.close()
         raise
     return embedded, reloader
+
+
+def _followed_too(
+    embedded: Embedded, configs: ConfigStore, tell: Callable[[ServiceDoc], None]
+) -> Callable[[], None]:
+    """What is in etcd beside configs, and what etcd has to say when there is none."""
+    from inferflow.configstore.etcd import FollowedStore
+
+    assert isinstance(configs, FollowedStore)
+    embedded.why_nothing = configs.why_nothing
+
+    def told(service: ServiceDoc) -> None:
+        embedded.service = service
+        tell(service)
+
+    settings = embedded.settings
+    home = config_dir(embedded.project.root, settings)
+    return ServiceWatch(configs, settings.service, home, told).look
 
 
 class Watcher:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from inferflow.app.catalog import ProjectCatalog
+from inferflow.app.etcd_inputs import find_project
 from inferflow.app.livebook import open_book
 from inferflow.app.loaded_files import Beside, LoadedFiles, Within
 from inferflow.app.loading import Progress, load_features
 from inferflow.app.places import feature_dir
-from inferflow.app.project import NO_SCHEMA, Finding, Project, read_project
+from inferflow.app.project import NO_SCHEMA, Finding, Project
 from inferflow.app.project_compute import ProjectCompute
 from inferflow.app.project_features import ProjectFeatures
 from inferflow.app.project_models import ProjectModels, open_remote_models
@@ -29,6 +30,7 @@ from inferflow.featurestore import FeatureStore, MemoryBackend
 from inferflow.featurestore.backend import Backend
 from inferflow.plan.book import PlanBook
 from inferflow.plan.compiler import Compiled, compile_config
+from inferflow.plan.schema import ServiceDoc
 from inferflow.plan.split import arm_problems
 from inferflow.serving.runtime import EmbeddedModels, ModelRepository
 
@@ -46,12 +48,24 @@ class Embedded:
     cache: FeatureCache
     observer: Observer | None = None
     upkeep: Upkeep | None = None
+    why_nothing: Callable[[], str] = lambda: ""
+    """Why there are no configs, where somebody knows."""
+    service: ServiceDoc = field(init=False)
+    """How log messages are written; etcd may say something else than the settings."""
     compute: ProjectCompute = field(init=False)
     features: ProjectFeatures = field(init=False)
 
     def __post_init__(self) -> None:
+        self.service = self.settings.service
         self.compute = ProjectCompute(self.settings)
         self.features = ProjectFeatures(self.settings)
+
+    def not_ready(self) -> str:
+        """Why nothing can be answered; empty when something can."""
+        if self.book.ids:
+            return ""
+        why = self.why_nothing()
+        return f"no model config is live: {why}" if why else "no model config is live"
 
     def ports(self, store: FeatureStore, expressions: ExpressionBook) -> Ports:
         """What plans are put to work with, on this store and these expressions."""
@@ -81,9 +95,10 @@ def open_embedded(
     progress: Progress | None = None,
     observer: Observer | None = None,
 ) -> Embedded:
-    """Read a project (or take it as read), load its features, compile its configs."""
+    """Read a project (or take it as read), load its features, compile its configs. What is in
+    etcd is as it is now."""
     settings = read_settings(root, overrides)
-    project = project or read_project(root)
+    project = project or find_project(root, settings)
     store = open_features(project, settings, progress=progress)
     models = open_models(project, settings)
     cache = FeatureCache(settings.cache_size_mb)

@@ -12,13 +12,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inferflow.access import OpenGate
 from inferflow.api.http import HttpServer, start_http
 from inferflow.api.oip.access import Access
+from inferflow.api.oip.keys import KeyAccess
 from inferflow.api.oip.service import SERVICE, InferenceService, InferPolicy
 from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.places import data_dir
-from inferflow.app.serving import check_bind, end_politely, keep_what_is_loaded, stop_signals
+from inferflow.app.security import PLAIN, Security, open_security
+from inferflow.app.serving import end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
+from inferflow.app.tls import server_tls
 from inferflow.app.worker_settings import WorkerSettings
 from inferflow.errors import InvalidInput
 from inferflow.rpc.admission import Admission
@@ -132,16 +136,23 @@ def open_host(
 
 
 async def start_worker(
-    host: ModelHost, settings: WorkerSettings, tally: WorkerTally, *, access: Access | None = None
+    host: ModelHost,
+    settings: WorkerSettings,
+    tally: WorkerTally,
+    *,
+    access: Access | None = None,
+    security: Security = PLAIN,
 ) -> Worker:
     """Listen on the ports the settings name; not ready until `prepare` has ended.
 
-    `access` says who may call; without it, everybody who can reach the port. Raises InvalidInput
-    when a port is taken.
+    `access` says who may call; without it, `security` does. Raises InvalidInput when a port is
+    taken.
     """
     worker = Worker(host, settings, tally)
+    gate = security.gate
     if access is None:
-        check_bind(settings)
+        security.check_bind(settings.bind, settings.auth)
+        access = None if isinstance(gate, OpenGate) else KeyAccess(gate)
     service = InferenceService(
         host,
         admission=Admission(settings.max_in_flight),
@@ -152,7 +163,7 @@ async def start_worker(
     )
     _watch(tally, host, worker.devices)
     worker.grpc = await start_server(
-        service.handlers(),
+        security.guarded(service.handlers(), counts=False),
         services=(SERVICE,),
         host=settings.bind,
         port=settings.port,
@@ -161,17 +172,29 @@ async def start_worker(
         ),
         max_calls=_BACKSTOP * settings.max_in_flight,
         reflect=settings.reflection,
+        tls=security.tls,
     )
     try:
         worker.http = await start_http(
             health_routes(worker.not_ready) | metrics_route(worker.tally.render),
             host=settings.bind,
             port=settings.http_port,
+            tls=security.http_context(),
         )
     except BaseException:
         await worker.grpc.stop()
         raise
     return worker
+
+
+def alone_security(settings: Settings) -> Security:
+    """Of a worker that belongs to no fleet."""
+    return open_security(settings, auth=settings.worker.auth)
+
+
+def member_security(settings: Settings) -> Security:
+    """Of a worker in a fleet: who may call is said by session tokens."""
+    return Security(tls=server_tls(settings.tls))
 
 
 async def work(
@@ -200,7 +223,8 @@ async def _open(root: Path, settings: Settings, fleet: FleetMember | None) -> Wo
     access, source, plan_for = (fleet.access, fleet.source, fleet.plan_for) if fleet else _ALONE
     host = open_host(root, settings, tally, source, plan_for)
     try:
-        return await start_worker(host, settings.worker, tally, access=access)
+        security = member_security(settings) if fleet else alone_security(settings)
+        return await start_worker(host, settings.worker, tally, access=access, security=security)
     except BaseException:
         await host.close()
         raise

@@ -14,6 +14,8 @@ import sys
 
 def main() -> None:
     """Run the command line and exit: 0 for success, 1 for a failure, 2 for wrong usage."""
+    # Our processes start others by exec alone; gRPC need not prepare for, nor remark on, forks.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     from inferflow.cli.root import app
 
     for stream in (sys.stdout, sys.stderr):

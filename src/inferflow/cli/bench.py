@@ -13,7 +13,8 @@ import typer
 from inferflow.cli.output import AsJson, say_json, warn
 from inferflow.cli.projects import HERE, ProjectDir, project_root
 from inferflow.cli.requesting import ContextValues, EntityIds, RequestFile, is_given, request_of
-from inferflow.cli.targets import own_address
+from inferflow.cli.targets import Shown, own_address, showing
+from inferflow.client.tls import for_channels
 from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def bench(
     ends it early. Exits with 1 when nothing was answered.
     """
     try:
-        from inferflow.client.load import Load, call_for, run_load
+        from inferflow.client.load import Load, call_for, run_load, with_key
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow bench`") from missing
     if rate is not None and concurrency is not None:
@@ -92,9 +93,10 @@ def bench(
         asked = [request_of(config_id, request, entity, context)]
     else:
         asked = list(_requests(config_id, requests, directory))
+    shown = showing(directory)
     load = Load(
         target or own_address(directory),
-        tuple(map(call_for, asked)),
+        tuple(with_key(call_for(request), shown.key) for request in asked),
         seconds=duration,
         rate=rate,
         concurrency=concurrency or connections,
@@ -103,8 +105,9 @@ def bench(
         else min(connections, concurrency or connections),
         warmup_s=warmup,
         deadline_s=deadline,
+        tls=for_channels(shown.tls),
     )
-    _try_each(load, asked)
+    _try_each(load, asked, shown)
     typer.echo(_intent(load, processes), err=True)
     report = run_load(load, processes)
     if as_json:
@@ -140,12 +143,13 @@ def _requests(config_id: str, folder: Path | None, directory: Path) -> Iterator[
         )
 
 
-def _try_each(load: Load, asked: list[ScoreRequest]) -> None:
+def _try_each(load: Load, asked: list[ScoreRequest], shown: Shown) -> None:
     """Each request once, in full: what is wrong with one is better said than counted."""
     from inferflow.cli.score import all_failed
     from inferflow.client.connecting import connect
 
-    with connect(load.target, deadline_ms=load.deadline_s * 1e3) as client:
+    deadline_ms = load.deadline_s * 1e3
+    with connect(load.target, deadline_ms=deadline_ms, key=shown.key, tls=shown.tls) as client:
         for request in asked:
             if all_failed(client.answer(request)):
                 warn(f"{request.config_id}: the answer has an error in every row")

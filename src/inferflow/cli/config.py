@@ -147,7 +147,7 @@ def push(
         project_root(directory),
         text,
         kind,
-        author=_author(author),
+        author=author_of(author),
         config_id=config_id or "",
         stem=stem,
         expected=expect,
@@ -230,7 +230,7 @@ def rollback(
     from inferflow.app.publish import roll_back
 
     done = roll_back(
-        project_root(directory), config_id, version, author=_author(author), expected=expect
+        project_root(directory), config_id, version, author=author_of(author), expected=expect
     )
     _say_published(done, as_json=as_json)
 
@@ -278,7 +278,8 @@ def _when(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def _author(given: str | None) -> str:
+def author_of(given: str | None) -> str:
+    """Who is named, else who is logged in."""
     if given is not None:
         return given
     try:

@@ -19,14 +19,27 @@ def demo(
     directory: Annotated[
         Path, typer.Option("--dir", "-d", metavar="DIR", help="Where the shop is written.")
     ] = Path("inferflow-demo"),
-    once: Annotated[  # noqa: ARG001  # scoring once is all the demo does
+    once: Annotated[
         bool, typer.Option("--once", help="Score one request, print the ranking and exit.")
     ] = False,
 ) -> None:
-    """Write the demo shop, score a request and print the ranking.
+    """Write the demo shop, score a request and print the ranking; then serve the shop, with its web
+    pages, until asked to end.
 
-    Files that are already there are kept, so the shop can be changed and scored again.
+    Files that are already there are kept, so the shop can be changed and scored again. Ports that
+    are taken are replaced by free ones.
     """
+    best = _rank(directory)
+    if once:
+        say("", *_hints(directory, best))
+        return
+    from inferflow.cli.demo_server import serve_shop
+
+    serve_shop(directory, CONFIG, REQUEST, best)
+
+
+def _rank(directory: Path) -> str:
+    """Prints what the shop's request is answered with; the product that came first."""
     from inferflow.cli.projects import opened_flow
     from inferflow.demo import write_shop
     from inferflow.plan.document import read_document
@@ -44,7 +57,7 @@ def demo(
         "",
     )
     say_table(scores.lines())
-    say("", *_hints(directory, best=scores.ids[scores.ranked()[0]]))
+    return scores.ids[scores.ranked()[0]]
 
 
 def _hints(directory: Path, best: str) -> list[str]:

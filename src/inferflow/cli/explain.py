@@ -51,11 +51,11 @@ def explain(
     """
     if last:
         _refuse_beside("--last", config_id, recording, request, item)
-        _list_kept(target or own_address(directory), top, as_json)
+        _list_kept(target or own_address(directory), directory, top, as_json)
         return
     if recording is not None:
         _refuse_beside("--recording", config_id, request)
-        with connected(target or own_address(directory)) as client:
+        with connected(target or own_address(directory), directory) as client:
             _show(client.explanation(recording), item, as_json)
         return
     if config_id is None:
@@ -74,7 +74,7 @@ def explain(
 def _explain_request(
     asked: ScoreRequest, item: str | None, target: str | None, directory: Path, as_json: bool
 ) -> None:
-    with opened_flow(directory) if target is None else connected(target) as answerer:
+    with opened_flow(directory) if target is None else connected(target, directory) as answerer:
         found = answerer.explain(asked.config_id, asked)
         _show(found, item, as_json)
     if found.failure:
@@ -91,10 +91,10 @@ def _show(found: Explanation, item: str | None, as_json: bool) -> None:
         say(str(found), "", str(one))
 
 
-def _list_kept(target: str, most: int, as_json: bool) -> None:
+def _list_kept(target: str, directory: Path, most: int, as_json: bool) -> None:
     from inferflow.explanation import kept_text
 
-    with connected(target) as client:
+    with connected(target, directory) as client:
         kept = client.recordings(most)
     if as_json:
         say_json(kept)
@@ -109,14 +109,15 @@ def _refuse_beside(option: str, *others: str | None) -> None:
 
 def _planned(directory: Path, config_id: str) -> Explanation:
     """The plan alone: no feature data is loaded for it."""
+    from inferflow.app.etcd_inputs import find_project
     from inferflow.app.explain import explain_plan
-    from inferflow.app.project import read_project
     from inferflow.app.settings import read_settings
     from inferflow.app.wiring import compile_project, open_models
     from inferflow.plan.book import PlanBook
 
     root = project_root(directory)
-    project, settings = read_project(root), read_settings(root)
+    settings = read_settings(root)
+    project = find_project(root, settings)
     models = open_models(project, settings)
     try:
         status = compile_project(project, settings, models)

@@ -53,8 +53,10 @@ def feature_store(
 
 
 def _announce(server: FeatureStoreServer) -> None:
+    say_where(server.settings.bind, server.grpc.port, server.http)
+    why_not = server.not_ready()
+    if why_not:
+        say(f"not ready, {why_not}")
+        return
     names = server.store.find().schema.entities
-    say_where(server.settings.bind, server.grpc.port, server.http.port)
-    say(
-        f"ready, {len(names)} entities: {', '.join(names) or 'none yet'}",
-    )
+    say(f"ready, {len(names)} entities: {', '.join(names) or 'none yet'}")

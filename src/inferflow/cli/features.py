@@ -23,10 +23,12 @@ Key = Annotated[list[str], typer.Argument(metavar="KEY...", help="One text per p
 @app.command("schema")
 def schema(directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show entities, their keys, groups and features."""
-    from inferflow.app.project import read_project
+    from inferflow.app.etcd_inputs import find_project
+    from inferflow.app.settings import read_settings
     from inferflow.tabular import duration_text, table
 
-    found = _schema_facts(read_project(project_root(directory)).require_schema())
+    root = project_root(directory)
+    found = _schema_facts(find_project(root, read_settings(root)).require_schema())
     if as_json:
         say_json(found)
         return

@@ -29,14 +29,18 @@ Key = Annotated[
 def administrating(manager: str | None, key: str | None) -> FleetAdmin:
     """The managers that are named, else those of the settings."""
     from inferflow.app.settings import read_settings
+    from inferflow.app.tls import channel_tls
 
     try:
         from inferflow.client.manager.admin import FleetAdmin
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="calls to a manager") from missing
-    fleet = read_settings(HERE).fleet
+    settings = read_settings(HERE)
+    fleet = settings.fleet
+    tls = channel_tls(settings.tls, plain_text=fleet.plain_text)
     managers = fleet.manager if manager is None else tuple(manager.split(","))
-    return FleetAdmin(managers, fleet.api_key.get_secret_value() if key is None else key)
+    shown = fleet.api_key.get_secret_value() if key is None else key
+    return FleetAdmin(managers, shown, tls=tls)
 
 
 def when(at_ms: int) -> str | None:

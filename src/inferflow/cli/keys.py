@@ -1,8 +1,10 @@
-"""`inferflow keys`: who may call a fleet, and `inferflow audit`: who changed what."""
+"""`inferflow keys`: who may call a fleet, or a server with a file of keys. `inferflow audit`: who
+changed what in a fleet."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +12,14 @@ import typer
 from inferflow.cli.fleets import Key, Manager, administrating, when
 from inferflow.cli.output import AsJson, say, say_json, say_table
 
-app = typer.Typer(help="The API keys of a fleet.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="API keys, of a fleet or of a file.", no_args_is_help=True, rich_markup_mode=None
+)
+
+File = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="A file of keys, and not those of a fleet."),
+]
 
 
 @app.command("create")
@@ -18,7 +27,9 @@ def create(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is known by in lists.")],
     may: Annotated[
         list[str],
-        typer.Option("--may", help="inference, upload, admin or worker; may be repeated."),
+        typer.Option(
+            "--may", help="inference, view, configure, upload, admin or worker; may be repeated."
+        ),
     ],
     model: Annotated[
         list[str] | None,
@@ -28,24 +39,29 @@ def create(
         str, typer.Option("--expires", metavar="TIME", help="After how long it ends, such as 30d.")
     ] = "",
     per_second: Annotated[
-        float, typer.Option("--per-second", min=0, help="Requests it may make, per worker.")
+        float, typer.Option("--per-second", min=0, help="Requests it may make, per process.")
     ] = 0,
     burst: Annotated[int, typer.Option("--burst", min=0, help="At most so many at once.")] = 0,
+    file: File = None,
     manager: Manager = None,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
     """Make an API key and print it. It is never shown again."""
     expires_ms = int(time.time() * 1000 + _lifetime_ms(expires)) if expires else 0
-    with administrating(manager, key) as admin:
-        made = admin.create_key(
-            name,
-            may,
-            models=model or (),
-            expires_ms=expires_ms,
-            per_second=per_second,
-            burst=burst,
-        )
+    limits: Any = {
+        "models": model or (),
+        "expires_ms": expires_ms,
+        "per_second": per_second,
+        "burst": burst,
+    }
+    if file is not None:
+        from inferflow.app.key_cards import create_key
+
+        made = create_key(file, name, may, **limits)
+    else:
+        with administrating(manager, key) as admin:
+            made = admin.create_key(name, may, **limits)
     if as_json:
         say_json(made)
     else:
@@ -53,12 +69,19 @@ def create(
 
 
 @app.command("list")
-def list_(manager: Manager = None, key: Key = None, as_json: AsJson = False) -> None:
+def list_(
+    file: File = None, manager: Manager = None, key: Key = None, as_json: AsJson = False
+) -> None:
     """Show every key: what it is good for, and how much it was used."""
     from inferflow.tabular import table
 
-    with administrating(manager, key) as admin:
-        keys = admin.keys()
+    if file is not None:
+        from inferflow.app.key_cards import list_keys
+
+        keys = list_keys(file)
+    else:
+        with administrating(manager, key) as admin:
+            keys = admin.keys()
     if as_json:
         say_json({"keys": keys})
         return
@@ -70,13 +93,20 @@ def list_(manager: Manager = None, key: Key = None, as_json: AsJson = False) -> 
 @app.command("revoke")
 def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY-ID", help="Its id, not the key itself.")],
+    file: File = None,
     manager: Manager = None,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """End a key. Managers refuse it at once, and workers within a heartbeat."""
-    with administrating(manager, key) as admin:
-        revoked = admin.revoke_key(key_id)
+    """End a key. Managers refuse it at once, workers within a heartbeat, other servers within two
+    seconds."""
+    if file is not None:
+        from inferflow.app.key_cards import revoke_key
+
+        revoked = revoke_key(file, key_id)
+    else:
+        with administrating(manager, key) as admin:
+            revoked = admin.revoke_key(key_id)
     if as_json:
         say_json(revoked)
     else:

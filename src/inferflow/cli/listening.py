@@ -11,6 +11,8 @@ from inferflow.cli.output import say
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from inferflow.api.http import HttpServer
+
 Port = Annotated[
     int | None,
     typer.Option("--port", "-p", min=0, max=65535, help="gRPC port; 0 takes any free one."),
@@ -32,9 +34,9 @@ def with_options(table: Table, **options: object) -> Table:
     return table.model_copy(update=given)
 
 
-def say_where(bind: str, grpc_port: int, http_port: int) -> None:
+def say_where(bind: str, grpc_port: int, http: HttpServer) -> None:
     host = f"[{bind}]" if ":" in bind else bind
     say(
         f"gRPC  {host}:{grpc_port}",
-        f"HTTP  http://{host}:{http_port}/health/ready and /metrics",
+        f"HTTP  {http.scheme}://{host}:{http.port}/health/ready and /metrics",
     )

@@ -91,19 +91,11 @@ def decode(
 
 def _source(directory: Path) -> LogFolder | LogTopic:
     """What the project's settings say; files, where they say nothing."""
-    from inferflow.app.inference_log import log_folder, open_schemas, sink_kind
+    from inferflow.app.inference_log import log_source
     from inferflow.app.settings import read_settings
 
     root = project_root(directory)
-    settings = read_settings(root)
-    if sink_kind(settings) == "kafka":
-        from inferflow.inferlog.consuming import LogTopic
-
-        kafka = settings.kafka
-        return LogTopic(kafka.chosen(), kafka.logging_topic, open_schemas(root, settings).find)
-    from inferflow.inferlog.folder import LogFolder
-
-    return LogFolder(log_folder(root, settings))
+    return log_source(root, read_settings(root))
 
 
 def _newest(source: LogFolder | LogTopic, rows: int, config: str) -> list[dict[str, Any]]:

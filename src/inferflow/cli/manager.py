@@ -70,7 +70,7 @@ def manager(
 
 
 def _announce(manager: Manager, first_key: str) -> None:
-    say_where(manager.settings.bind, manager.grpc.port, manager.http.port)
+    say_where(manager.settings.bind, manager.grpc.port, manager.http)
     if first_key:
         say(f"key   {first_key} (administrator; shown this once)")
     models = len(manager.services.live.snapshot.models)

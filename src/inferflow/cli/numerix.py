@@ -67,7 +67,7 @@ def numerix(
 
 def _announce(numerix: Numerix) -> None:
     names = numerix.expressions.ids
-    say_where(numerix.settings.bind, numerix.grpc.port, numerix.http.port)
+    say_where(numerix.settings.bind, numerix.grpc.port, numerix.http)
     say(
         f"{'ready' if names else 'not ready'}, {len(names)} expression(s): "
         f"{', '.join(names) or 'none yet'}",

@@ -23,20 +23,22 @@ HERE = Path(".")
 
 
 def project_root(directory: Path) -> Path:
-    """The folder, if it is a project. Any other folder is left alone, not filled with state.
+    """The folder, if it is a project, or if etcd is set, which may have all there is. Any other
+    folder is left alone, not filled with state.
 
     Variables that look like settings and are none are warned of.
     """
     from inferflow.app.checking import is_project
+    from inferflow.app.settings import read_settings
     from inferflow.app.settings_report import odd_variables
     from inferflow.errors import InvalidInput
 
     if not directory.is_dir():
         raise InvalidInput(f"{directory}: there is no such folder")
-    if not is_project(directory):
+    if not is_project(directory) and not read_settings(directory).etcd.endpoints:
         raise InvalidInput(
-            f"{directory}: not a project, for it has no configs folder; "
-            "name one with --dir, or make one with `inferflow init DIR`"
+            f"{directory}: not a project, for it has no configs folder, and ETCD_ENDPOINTS is not "
+            "set; name one with --dir, or make one with `inferflow init DIR`"
         )
     warn(*(str(odd).removeprefix("note: ") for odd in odd_variables(os.environ)))
     return directory
@@ -59,14 +61,15 @@ def opened_flow(directory: Path) -> Iterator[Flow]:
 @contextmanager
 def opened_store(directory: Path) -> Iterator[FeatureStore]:
     """The project's feature store alone, its feature files loaded."""
-    from inferflow.app.project import read_project
+    from inferflow.app.etcd_inputs import find_project
     from inferflow.app.settings import read_settings
     from inferflow.app.wiring import open_store
     from inferflow.cli.progress import LoadingBar
 
     root = project_root(directory)
+    settings = read_settings(root)
     with LoadingBar() as bar:
-        store = open_store(read_project(root), read_settings(root), progress=bar)
+        store = open_store(find_project(root, settings), settings, progress=bar)
     try:
         yield store
     finally:

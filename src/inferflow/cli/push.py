@@ -1,94 +1,85 @@
-"""`inferflow push`: a project's models to a fleet."""
+"""`inferflow push`: a project to where a deployment reads it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from inferflow.cli.config import Author, author_of
 from inferflow.cli.fleets import Key, Manager, administrating
 from inferflow.cli.output import AsJson, say, say_json
 from inferflow.cli.projects import HERE
 
 if TYPE_CHECKING:
-    from inferflow.client.manager.admin import FleetAdmin
-    from inferflow.serving.runtime.repository import ModelFile
+    from inferflow.app.pushing.outcome import Outcome
 
 
 def push(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")] = HERE,
+    configs: Annotated[bool, typer.Option("--configs", help="Configs, to etcd.")] = False,
+    expressions: Annotated[
+        bool, typer.Option("--expressions", help="Expressions, to etcd.")
+    ] = False,
+    features: Annotated[
+        bool,
+        typer.Option("--features", help="The schema to etcd, rows to the feature store."),
+    ] = False,
+    models: Annotated[bool, typer.Option("--models", help="Models, to a manager.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check, and say what would be changed.")
+    ] = False,
     stage: Annotated[
-        str, typer.Option("--stage", help="Where new versions begin.  [default: dev]")
+        str, typer.Option("--stage", help="Where new versions of models begin.  [default: dev]")
     ] = "",
+    author: Author = None,
     manager: Manager = None,
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Register the project's models with a fleet's manager, each version once.
+    """Bring a project to where a deployment reads it: etcd, the feature store, the manager.
 
-    Versions whose files the registry has already are left out. Exits with 1 when one is refused;
-    the others are registered all the same.
+    Everything there is a place for, unless parts are named. What is there already is left alone.
+    Exits with 1 when something was not pushed, and says what was and what was not.
     """
+    from inferflow.app.pushing.outcome import PARTS
+    from inferflow.app.pushing.project import Order, push_project
     from inferflow.app.settings import read_settings
-    from inferflow.errors import InferflowError, InvalidInput
-    from inferflow.serving.runtime import ModelRepository
+    from inferflow.cli.progress import LoadingBar
+    from inferflow.errors import InvalidInput
 
-    folder = directory / read_settings(directory).worker.models_dir
-    repository = ModelRepository(folder)
-    found = [
-        repository.find(name, version)
-        for name in repository.names()
-        for version in repository.versions(name)
-    ]
-    if not found:
-        raise InvalidInput(f"{folder}: there are no models, <model>/<version>/model.onnx")
-    outcomes: list[dict[str, Any]] = []
-    with administrating(manager, key) as admin:
-        there = {
-            (version["model"], version["digest"]): version["version"]
-            for model in admin.models()
-            for version in model["versions"]
-        }
-        for file in found:
-            known = there.get((file.model, file.digest))
-            try:
-                outcomes.append(_known(file, known) if known else _pushed(admin, file, stage))
-            except InferflowError as refused:
-                outcomes.append(_outcome(file, "refused", str(refused)))
+    if not directory.is_dir():
+        raise InvalidInput(f"{directory}: there is no such folder")
+    chosen = dict(zip(PARTS, (features, expressions, models, configs), strict=True))
+    fleet = read_settings(directory).fleet
+    managers = ",".join(fleet.manager) if manager is None else manager
+    secret = fleet.api_key.get_secret_value() if key is None else key
+    with LoadingBar("sending") as bar:
+        order = Order(
+            parts=[part for part, is_chosen in chosen.items() if is_chosen],
+            author=author_of(author),
+            stage=stage,
+            dry_run=dry_run,
+            admin=(lambda: administrating(managers, secret)) if managers else None,
+            progress=bar,
+        )
+        outcomes = push_project(directory, order, (lambda _: None) if as_json else _say)
     if as_json:
-        say_json({"versions": outcomes})
+        say_json({"dry_run": dry_run, "outcomes": [each.as_dict() for each in outcomes]})
     else:
-        say(*(f"{each['model']}@{each['version']}: {each['text']}" for each in outcomes))
-    if any(each["outcome"] == "refused" for each in outcomes):
+        say(_summary(outcomes))
+    if any(each.has_failed for each in outcomes):
         raise typer.Exit(1)
 
 
-def _known(file: ModelFile, version: str) -> dict[str, Any]:
-    same = "" if version == file.version else f" as version {version}"
-    return _outcome(file, "known", f"there already{same}")
+def _say(outcome: Outcome) -> None:
+    say(typer.style(str(outcome), fg="red") if outcome.has_failed else str(outcome))
 
 
-def _pushed(admin: FleetAdmin, file: ModelFile, stage: str) -> dict[str, Any]:
-    from inferflow.cli.progress import LoadingBar
-    from inferflow.client.manager.uploading import files_at
-
-    with LoadingBar(f"sending {file.label}", in_bytes=True) as bar:
-        made = admin.upload(
-            file.model,
-            files_at(file.path.parent),
-            version=file.version,
-            stage=stage,
-            progress=bar,
-        )
-    return _outcome(file, "registered", f"registered, in {made['stage']}")
-
-
-def _outcome(file: ModelFile, outcome: str, text: str) -> dict[str, Any]:
-    return {
-        "model": file.model,
-        "version": file.version,
-        "digest": file.digest,
-        "outcome": outcome,
-        "text": text,
-    }
+def _summary(outcomes: list[Outcome]) -> str:
+    counts = Counter[str](each.state for each in outcomes)
+    words = {"pushed": "pushed", "differs": "would be changed", "refused": "not pushed"}
+    said = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
+    return ", ".join(said) or "nothing changed"

@@ -8,13 +8,16 @@ import typer
 
 from inferflow._version import __version__
 from inferflow.cli import (
+    backup,
     bench,
+    certs,
     compute,
     config,
     demo,
     explain,
     feature_store,
     features,
+    gateway,
     golden,
     init,
     keys,
@@ -73,12 +76,15 @@ app.command("feature-store", short_help="Serve features to other programs.")(
     feature_store.feature_store
 )
 app.command("numerix", short_help="Evaluate expressions for other programs.")(numerix.numerix)
+app.command("gateway", short_help="Answer HTTP, and show the web pages.")(gateway.gateway)
 app.command("manager", short_help="Run a fleet: models, keys, workers.")(manager.manager)
-app.command("push", short_help="Register a project's models with a fleet.")(push.push)
+app.command("push", short_help="Bring a project to where others read it.")(push.push)
 app.command("audit", short_help="Show who changed what in a fleet.")(keys.audit)
 app.command("test", short_help="Run the project's golden requests.")(golden.run_tests)
 app.command("bench", short_help="Measure a running server under load.")(bench.bench)
 app.command("settings", short_help="Show what is set, where, and what it means.")(settings.settings)
+app.command("backup", short_help="Write a project and its state to one file.")(backup.backup)
+app.command("restore", short_help="Make a project of a backup.")(backup.restore)
 app.add_typer(config.app, name="config")
 app.add_typer(features.app, name="features")
 app.add_typer(compute.app, name="compute")
@@ -86,3 +92,4 @@ app.add_typer(logs.app, name="logs")
 app.add_typer(models.app, name="models")
 app.add_typer(workers.app, name="workers")
 app.add_typer(keys.app, name="keys")
+app.add_typer(certs.app, name="certs")

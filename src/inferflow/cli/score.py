@@ -35,7 +35,7 @@ def score(
     if not is_given(request, entity, context):
         raise typer.BadParameter("give --request FILE, or --entity NAME=ID[,ID...]")
     asked = request_of(config_id, request, entity, context)
-    with opened_flow(directory) if target is None else connected(target) as answerer:
+    with opened_flow(directory) if target is None else connected(target, directory) as answerer:
         scores = answerer.answer(asked)
     if as_json:
         say_json({**scores.to_dict(), "ranking": scores.ranked()[:top]})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from inferflow.app.local_fleet import LocalFleet
     from inferflow.app.processes.parent import Parent
     from inferflow.app.serving import Serving
+    from inferflow.app.settings import Settings
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")]
 
@@ -24,6 +26,12 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The project's fo
 Processes = Annotated[
     int | None,
     typer.Option("--processes", min=1, help="Processes that answer on the port."),
+]
+
+
+GatewayPort = Annotated[
+    int | None,
+    typer.Option("--gateway-port", min=0, max=65535, help="HTTP port of the gateway."),
 ]
 
 
@@ -38,23 +46,32 @@ def serve(
 
     Ctrl-C or SIGTERM lets calls under way finish first; a second one ends at once.
     """
+    root = project_root(directory)
+    settings = _read_settings(root)
+    table = with_options(
+        settings.serve, port=port, http_port=http_port, bind=bind, processes=processes
+    )
+    _serve(root, settings.model_copy(update={"serve": table}), {"serve": table})
+
+
+def _read_settings(root: Path) -> Settings:
+    from inferflow.app.settings import read_settings
+
+    return read_settings(root)
+
+
+def _serve(
+    root: Path, settings: Settings, overrides: dict[str, Any], *, has_gateway: bool = False
+) -> None:
     try:
         from inferflow.app import serving
+        from inferflow.app.gateway_before import gateway_before
         from inferflow.app.processes.parent import check_processes, serve_processes
         from inferflow.app.role import open_role
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow serve`") from missing
-    from inferflow.app.settings import read_settings
     from inferflow.cli.progress import LoadingBar
 
-    root = project_root(directory)
-    settings = read_settings(root)
-    overrides = {
-        "serve": with_options(
-            settings.serve, port=port, http_port=http_port, bind=bind, processes=processes
-        )
-    }
-    settings = settings.model_copy(update=overrides)
     is_alone = settings.serve.processes == 1
     if not is_alone:
         check_processes(settings)
@@ -62,29 +79,39 @@ def serve(
         with LoadingBar() as bar:
             role = held.enter_context(open_role(root, overrides, progress=bar, answers=is_alone))
         if not is_alone:
+            if has_gateway and settings.gateway.enabled:
+                say("no gateway: it runs beside one process; run `inferflow gateway`")
             serve_processes(role, started=_announce_all)
             return
-        serving.run(serving.serve_role(role, started=_announce))
+        beside = partial(gateway_before, role, told=_announce_gateway) if has_gateway else None
+        serving.run(serving.serve_role(role, started=_announce, beside=beside))
 
 
 def up(
     directory: Directory = HERE,
     port: Port = None,
     http_port: HttpPort = None,
+    gateway_port: GatewayPort = None,
     bind: Bind = None,
     processes: Processes = None,
 ) -> None:
-    """Run the whole project until asked to end.
+    """Run the whole project until asked to end, with a gateway that answers HTTP and shows the web
+    pages.
 
     With `enabled = true` in the `[fleet]` table of inferflow.toml, that is also a manager and a
     worker that serve its models.
     """
-    from inferflow.app.settings import read_settings
-
     root = project_root(directory)
-    settings = read_settings(root)
+    settings = _read_settings(root)
+    overrides = {
+        "serve": with_options(
+            settings.serve, port=port, http_port=http_port, bind=bind, processes=processes
+        ),
+        "gateway": with_options(settings.gateway, port=gateway_port, bind=bind),
+    }
+    settings = settings.model_copy(update=overrides)
     if not settings.fleet.enabled:
-        serve(directory, port, http_port, bind, processes)
+        _serve(root, settings, overrides, has_gateway=True)
         return
     try:
         from inferflow.app import serving
@@ -93,20 +120,16 @@ def up(
         raise MissingExtra("manager,worker", for_what="`inferflow up` with a fleet") from missing
     from inferflow.cli.progress import LoadingBar
 
-    overrides = {
-        "serve": with_options(
-            settings.serve, port=port, http_port=http_port, bind=bind, processes=processes
-        )
-    }
     with LoadingBar() as bar:
         serving.run(
             serve_with_fleet(
                 root,
-                settings.model_copy(update=overrides),
+                settings,
                 overrides,
                 progress=bar,
                 begun=_announce_fleet,
                 started=_announce,
+                told=_announce_gateway,
             )
         )
 
@@ -117,11 +140,15 @@ def _announce_fleet(fleet: LocalFleet) -> None:
         say(f"key   {fleet.first_key} (administrator; shown this once)")
 
 
+def _announce_gateway(url: str, why_none: str) -> None:
+    say(f"gateway  {url}" if url else f"no gateway: {why_none}")
+
+
 def _announce(serving: Serving) -> None:
-    say_where(serving.settings.bind, serving.grpc.port, serving.http.port)
+    say_where(serving.settings.bind, serving.grpc.port, serving.http)
     say(serving.not_ready() or "ready")
 
 
 def _announce_all(parent: Parent) -> None:
-    say_where(parent.settings.bind, parent.port, parent.http.port)
+    say_where(parent.settings.bind, parent.port, parent.http)
     say(parent.not_ready() or f"ready, {parent.settings.processes} processes")

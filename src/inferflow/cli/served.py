@@ -21,7 +21,7 @@ def status(target: Target = None, directory: ProjectDir = HERE, as_json: AsJson 
     """
     from inferflow.tabular import table
 
-    with connected(target or own_address(directory)) as client:
+    with connected(target or own_address(directory), directory) as client:
         configs = client.configs()
     if as_json:
         say_json(configs)

@@ -79,10 +79,12 @@ def worker(
     if managers:
         from inferflow.app.member import FleetMember
         from inferflow.app.places import data_dir
+        from inferflow.app.tls import channel_tls
 
         secret = key or settings.fleet.api_key.get_secret_value()
         cache = data_dir(directory, settings) / "worker" / "fleet"
-        member = FleetMember(managers, secret, settings.worker, cache)
+        tls = channel_tls(settings.tls, plain_text=settings.fleet.plain_text)
+        member = FleetMember(managers, secret, settings.worker, cache, tls=tls)
     logs = open_logs(settings.telemetry.chosen())
     try:
         run(role.work(directory, settings, started=_announce, fleet=member))
@@ -103,7 +105,7 @@ def fleet_managers(settings: Settings, given: str | None, *, has_folder: bool) -
 
 def _announce(worker: Worker) -> None:
     names = sorted({each.model for each in worker.host.residents()})
-    say_where(worker.settings.bind, worker.grpc.port, worker.http.port)
+    say_where(worker.settings.bind, worker.grpc.port, worker.http)
     say(
         f"ready, {len(names)} model(s): {', '.join(names) or 'none yet'}",
     )

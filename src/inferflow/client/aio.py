@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from math import inf, isnan
@@ -50,16 +50,23 @@ from inferflow.errors import (
 )
 from inferflow.explanation import Explanation
 from inferflow.rpc.channel import open_channel
-from inferflow.rpc.headers import APP_VERSION, EXPLAIN, RECORDING, TARGET, USER_ID
+from inferflow.rpc.headers import APP_VERSION, AUTHORIZATION, EXPLAIN, RECORDING, TARGET, USER_ID
 from inferflow.rpc.options import ChannelOptions
+from inferflow.rpc.tls_channel import ChannelTls
 from inferflow.scores import Scores
 
 _PATHS = ("/Predict/InferPointWise", "/Predict/InferPairWise", "/Predict/InferSlateWise")
+
+_HEALTH = "/grpc.health.v1.Health/Check"
+_HEALTH_S = 1.0
+_SERVING = b"\x08\x01"
+"""The status SERVING, as the health protocol writes it."""
 
 _HEADER_TEXT = "a header holds printable ASCII text"
 
 Wait = Callable[[float], Awaitable[object]]
 Trailing = Mapping[str, str | bytes]
+Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,9 @@ class ClientOptions:
     values: ValueEncoding = "typed"
     tenant_id: str = ""
     app_version: str = ""
+    key: str = field(default="", repr=False)
+    """The API key to show; none when empty."""
+    tls: ChannelTls | None = None
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
@@ -79,6 +89,8 @@ class ClientOptions:
             raise InvalidInput(f"values={self.values!r}: 'typed' or 'text' is wanted")
         if not _fits_header(self.app_version):
             raise InvalidInput(f"app_version={self.app_version!r}: {_HEADER_TEXT}")
+        if not _fits_header(self.key):
+            raise InvalidInput(f"key: {_HEADER_TEXT}")
         check_text(self.tenant_id, "tenant_id", "an id")
         _budget(self.deadline_ms)
 
@@ -98,23 +110,26 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         self.addresses = ", ".join(map(str.strip, listed))
         self._options = options
         version = options.app_version
+        self._shown = ((AUTHORIZATION, f"Bearer {options.key}"),) if options.key else ()
         self._headers = ((APP_VERSION, version),) if version else ()
         self._wait = wait
         self._chance = chance
         # Repeated here and not by gRPC, which knows attempts but no patience. With several
         # servers, one that drains is left out before it refuses calls.
-        channel = ChannelOptions(attempts=1, watch_health=len(listed) > 1)
+        channel = ChannelOptions(attempts=1, watch_health=len(listed) > 1, tls=options.tls)
         self._channel = open_channel(listed, channel)
         self._servers = len(listed)
         self.items: Callable[[str, str], Explanation] = _refuse_item
         """Gets an item of a recording, for those who do not wait."""
         self._calls: dict[str, Any] = {
-            path: self._channel.unary_unary(path) for path in (*_PATHS, *METHODS)
+            path: self._channel.unary_unary(path) for path in (*_PATHS, *METHODS, _HEALTH)
         }
         self._is_closed = False
 
-    async def answer(self, request: ScoreRequest | Mapping[str, Any]) -> Scores:
-        """Score a request, as an object or in its JSON form."""
+    async def answer(
+        self, request: ScoreRequest | Mapping[str, Any], headers: Headers = ()
+    ) -> Scores:
+        """Score a request, as an object or in its JSON form. `headers` travel beside it."""
         if not isinstance(request, ScoreRequest):
             request = request_from(request)
         sent = outgoing(request, self._options.values, self._options.tenant_id)
@@ -123,7 +138,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
             sent.body,
             request.config_id,
             request.deadline_ms,
-            (*self._headers, *_target_header(sent), *headers_of(request)),
+            (*self._headers, *_target_header(sent), *headers_of(request), *headers),
         )
         scores = incoming(request.config_id, sent, body, trailing)
         scores.recording = str(trailing.get(RECORDING, ""))
@@ -150,7 +165,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         except InferflowError as failed:
             if not failed.recording:
                 raise
-            document = await self._recording(failed.recording, "")
+            document = await self.recording(failed.recording, "")
             if not has_begun(document):
                 raise
             return explained_run(document, partial(self.items, failed.recording))
@@ -161,7 +176,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         """What a server keeps of a request; with `item`, every column of one of its targets.
 
         Raises NotFound when it was never kept, or had to make room for others."""
-        document = await self._recording(recording, str(item))
+        document = await self.recording(recording, str(item))
         if item != "":
             return explained_item(document)
         return explained_run(document, partial(self.items, recording))
@@ -178,16 +193,27 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         listed: list[dict[str, Any]] = read_document(body)
         return listed
 
-    async def _recording(self, recording: str, item: str) -> Any:
+    async def recording(self, recording: str, item: str = "") -> dict[str, Any]:
+        """What `explanation` is made of, as plain values."""
         body = recording_request(recording, item)
         for server in range(self._servers):  # they take turns, and one of them has it
             try:
                 answer, _ = await self._called(GET_RECORDING, body, recording)
-                return read_document(answer)
+                document: dict[str, Any] = read_document(answer)
+                return document
             except NotFound:
                 if server == self._servers - 1:
                     raise NotFound("recording", recording) from None
         raise EngineFault("a client has at least one server")
+
+    async def is_serving(self) -> bool:
+        """Whether a server says that it may be called."""
+        self._check_open()
+        try:
+            answer: bytes = await self._calls[_HEALTH](b"", timeout=_HEALTH_S)
+        except grpc.aio.AioRpcError:
+            return False
+        return answer == _SERVING
 
     async def _refused(self, why: str) -> Explanation:
         raise PermissionDenied(why)
@@ -200,7 +226,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         body: bytes,
         about: str,
         deadline_ms: float | None = None,
-        headers: tuple[tuple[str, str], ...] = (),
+        headers: Headers = (),
     ) -> tuple[bytes, Trailing]:
         """`about` is what a failure is told to be about: a config, mostly."""
         self._check_open()
@@ -211,7 +237,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
             if left_s == 0:
                 break
             call = self._calls[method](
-                body, timeout=None if left_s == inf else left_s, metadata=headers
+                body, timeout=None if left_s == inf else left_s, metadata=(*self._shown, *headers)
             )
             try:
                 answer: bytes = await call

@@ -1,16 +1,15 @@
 """The engine's `ComputeRunner` for expressions that a service evaluates, on the wire of Numerix.
 
 Rows travel as bytes in the step's own precision, with their number for an id: answers are put in
-place by it, whatever order they come in. An expression that is known to look at each row alone is
-cut into batches that are under way together; any other is sent whole, for its answers depend on
-all rows. A batch that fails fails the step, whose policy then decides.
+place by it, whatever order they come in. An expression that is known to look at each row alone may
+be asked for in batches; any other is sent whole, for its answers depend on all rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import inf
 
 import numpy as np
@@ -22,7 +21,6 @@ from inferflow._proto.pool import message_class
 from inferflow._proto.writing import field as written_field
 from inferflow._proto.writing import tag
 from inferflow.client.oip.line import Line, LineOptions, Method
-from inferflow.components.batching import answers
 from inferflow.components.model import MARGIN_MS
 from inferflow.compute import ExpressionBook
 from inferflow.compute.columns import as_numbers
@@ -159,25 +157,18 @@ class RemoteExpression:
     ) -> None:
         self._line = line
         self._request = request
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self._default_deadline_ms = default_deadline_ms
 
     async def run(self, columns: Sequence[Array], rows: int, *, deadline: Deadline) -> Computed:
         """Raises ComputeFailed, Unreachable, Overloaded or DeadlinePassed."""
         if deadline.at == inf:
             deadline = deadline.within(self._default_deadline_ms)
-        early = deadline.ahead(MARGIN_MS)
-        table = self._request.table(columns, rows)
-        size = self._batch_size or rows
-        calls = [partial(self._ask, table[at : at + size], early) for at in range(0, rows, size)]
-        found = await answers(calls, together=True, gives_up=lambda: True)
-        return together([each for each in found if isinstance(each, Computed)])
-
-    async def _ask(self, table: Array, deadline: Deadline) -> Computed:
         compute_id = self._request.compute_id
+        body = self._request.of(self._request.table(columns, rows))
         try:
-            body = await self._line.ask(self._request.of(table), compute_id, deadline)
-            return read_answer(body, len(table), self._request)
+            answer = await self._line.ask(body, compute_id, deadline.ahead(MARGIN_MS))
+            return read_answer(answer, rows, self._request)
         except InvalidInput as wrong:
             raise _failed(compute_id, f"{self._line.address}: {wrong}") from wrong
 
@@ -213,20 +204,3 @@ def _put_in_order(read: NumberRows, rows: int) -> None:
     read.ids, read.values = asked, read.values[order]
     if read.blank is not None:
         read.blank = read.blank[order]
-
-
-def together(parts: Sequence[Computed]) -> Computed:
-    """Batches as one."""
-    if len(parts) == 1:
-        return parts[0]
-    values = np.concatenate([part.values for part in parts])
-    reasons = dict.fromkeys(part.reason for part in parts if part.reason)
-    if not any(part.invalid is not None for part in parts):
-        return Computed(values)
-    invalid = np.concatenate(
-        [
-            np.zeros(len(part.values), bool) if part.invalid is None else part.invalid
-            for part in parts
-        ]
-    )
-    return Computed(values, invalid, "; ".join(reasons))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+from inferflow.client.tls import Tls, for_channels
 from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -30,20 +31,26 @@ def connect(
     values: Literal["typed", "text"] = "typed",
     tenant_id: str = "",
     app_version: str = "",
+    key: str = "",
+    tls: Tls | None = None,
 ) -> Client:
     """A client of the servers at `host:port`; several addresses share the calls.
 
     `deadline_ms` is for calls that name none. A call that meets no server is made again, up to so
     many `attempts`, as long as its deadline allows. `values`: as bytes of their type, or as
     text, for configs whose `predict_value_encoding` is not `typed`. `tenant_id` fills a column of
-    that name where a config reads one; `app_version` says what calls.
+    that name where a config reads one; `app_version` says what calls. `key` is an API key, for
+    servers that want one; `tls` says whom to trust, for servers that speak TLS.
     """
     _ask_for_grpc("inferflow.connect")
     from inferflow.client.aio import ClientOptions
     from inferflow.client.sync import open_client
 
     return open_client(
-        addresses, ClientOptions(deadline_ms, attempts, values, tenant_id, app_version)
+        addresses,
+        ClientOptions(
+            deadline_ms, attempts, values, tenant_id, app_version, key, for_channels(tls)
+        ),
     )
 
 
@@ -55,13 +62,18 @@ async def aconnect(
     values: Literal["typed", "text"] = "typed",
     tenant_id: str = "",
     app_version: str = "",
+    key: str = "",
+    tls: Tls | None = None,
 ) -> AsyncClient:
     """`connect` for asyncio. The client belongs to the event loop that is running."""
     _ask_for_grpc("inferflow.aconnect")
     from inferflow.client.aio import AsyncClient, ClientOptions
 
     return AsyncClient(
-        addresses, ClientOptions(deadline_ms, attempts, values, tenant_id, app_version)
+        addresses,
+        ClientOptions(
+            deadline_ms, attempts, values, tenant_id, app_version, key, for_channels(tls)
+        ),
     )
 
 
@@ -70,15 +82,17 @@ def connect_fleet(
     *,
     key: str = "",
     deadline_ms: float | None = FLEET_DEADLINE_MS,
+    tls: Tls | None = None,
 ) -> FleetClient:
     """A client of the models a fleet serves, found by asking its managers at `host:port`.
 
     `key` is an API key with the permission `inference`. `deadline_ms` is for calls that name none.
+    `tls` says whom to trust, for a fleet that speaks TLS.
     """
     _ask_for_grpc("inferflow.connect_fleet")
     from inferflow.client.sdk.sync import open_fleet_client
 
-    return open_fleet_client(managers, key=key, deadline_ms=deadline_ms)
+    return open_fleet_client(managers, key=key, deadline_ms=deadline_ms, tls=for_channels(tls))
 
 
 async def aconnect_fleet(
@@ -86,12 +100,15 @@ async def aconnect_fleet(
     *,
     key: str = "",
     deadline_ms: float | None = FLEET_DEADLINE_MS,
+    tls: Tls | None = None,
 ) -> AsyncFleetClient:
     """`connect_fleet` for asyncio. The client belongs to the event loop that is running."""
     _ask_for_grpc("inferflow.aconnect_fleet")
     from inferflow.client.sdk.aio import AsyncFleetClient
+    from inferflow.client.sdk.fleet import FleetOptions
 
-    return AsyncFleetClient(managers, key=key, deadline_ms=deadline_ms)
+    options = FleetOptions(tls=for_channels(tls))
+    return AsyncFleetClient(managers, key=key, deadline_ms=deadline_ms, options=options)
 
 
 def _ask_for_grpc(for_what: str) -> None:

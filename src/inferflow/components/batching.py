@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from inferflow.engine.ports import MODEL_FAILURES
-from inferflow.errors import InferflowError, StoreFailed
+from inferflow.errors import ComputeFailed, InferflowError, StoreFailed
 
 T = TypeVar("T")
 Call = Callable[[], Awaitable[T]]
 
-_FAILURES = (*MODEL_FAILURES, StoreFailed)
+_FAILURES = (*MODEL_FAILURES, StoreFailed, ComputeFailed)
 """How a call may end without an answer."""
 AT_ONCE = 16
 """Calls of one step of one request that may be under way."""

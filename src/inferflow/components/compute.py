@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
+from inferflow.components.batching import answers
 from inferflow.components.columns import blank_rows, judge_numbers, through
 from inferflow.components.model import scattered
+from inferflow.components.parts import Answered, batches, joined
 from inferflow.components.timed import timed
 from inferflow.dtypes import FP32, DType, dtype_of
 from inferflow.dtypes.casting import cast
 from inferflow.engine.matrix import Array, merged
 from inferflow.engine.ports import Computed, ComputeRunner
 from inferflow.engine.run import Run
-from inferflow.plan.plan import Column, ComputeStep
+from inferflow.plan.plan import Column, ComputeStep, Space
 
 
 class ComputeComponent:
@@ -51,28 +54,72 @@ class ComputeComponent:
                 values if source.via is None else through(values, source.via, source.name)
             )
         count = matrix.rows if rows is None else len(rows)
-        computed = await self._evaluated(columns, count, run)
+        answered = await self._evaluated(columns, batches(count, self._prepared.batch_size), run)
+        self._write(answered, rows, blank, run, "target")
+
+    def _write(
+        self, answered: Answered, rows: Array | None, blank: Array | None, run: Run, space: Space
+    ) -> None:
+        """Put values in place. `rows` are those that were asked for (None: all); `blank` are the
+        others, which stay blank under every policy."""
+        step, count, computed = self.step, run.matrix.count(space), answered.computed
         values = as_judged(without_marked(computed), self._output.dtype)
         marked = computed.invalid
         if rows is not None:
-            values = scattered(values, rows, matrix.rows)
-            marked = None if marked is None else scattered(marked, rows, matrix.rows)
+            values = scattered(values, rows, count)
+            marked = None if marked is None else scattered(marked, rows, count)
         if marked is not None:
-            run.mark(step, marked, computed.reason)
+            run.mark(step, marked, computed.reason, space)
+        lost = self._mark_lost(answered, rows, run, space)
         values, odd = judge_numbers(
-            values, step.nan_policy, step.nan_default, run=run, step=step, space="target"
+            values, step.nan_policy, step.nan_default, run=run, step=step, space=space
         )
+        values = as_output(values, self._output.dtype)
+        if lost is not None and step.on_error == "default":
+            values[lost], lost = self._default(), None
         invalid = blank
-        if marked is not None or odd is not None:
-            invalid = merged([blank, marked, odd], matrix.rows)
-        matrix.put(self._output.block, as_output(values, self._output.dtype), invalid=invalid)
+        if marked is not None or odd is not None or lost is not None:
+            invalid = merged([blank, marked, odd, lost], count)
+        run.matrix.put(self._output.block, values, invalid=invalid)
 
-    def _evaluated(self, columns: list[Array], rows: int, run: Run) -> Awaitable[Computed]:
-        deadline = run.deadline
-        if self.step.timeout_ms is not None:
-            deadline = deadline.within(self.step.timeout_ms)
-        call = self._prepared.run(columns, rows, deadline=deadline)
-        return timed(call, run.record(self.step))
+    def _mark_lost(
+        self, answered: Answered, rows: Array | None, run: Run, space: Space
+    ) -> Array | None:
+        """Mask of all rows that lost their answer; None when none did."""
+        if not answered.lost:
+            return None
+        count = run.matrix.count(space)
+        masks = []
+        for mask, why in answered.lost:
+            masks.append(mask if rows is None else scattered(mask, rows, count))
+            run.mark(self.step, masks[-1], why, space)
+        return merged(masks, count)
+
+    async def _evaluated(
+        self, columns: Sequence[Array], parts: Sequence[slice], run: Run
+    ) -> Answered:
+        """Evaluate each part on its own. A failure is everybody's when the step or the request
+        ends by it."""
+        step, record, deadline = self.step, run.record(self.step), run.deadline
+        if step.timeout_ms is not None:
+            deadline = deadline.within(step.timeout_ms)
+        if record is not None:
+            record.batches = len(parts)
+        if len(parts) == 1:
+            call = self._prepared.run(columns, parts[0].stop, deadline=deadline)
+            return Answered(await timed(call, record))
+
+        async def one(part: slice) -> Computed:
+            some = [column if len(column) == 1 else column[part] for column in columns]
+            call = self._prepared.run(some, part.stop - part.start, deadline=deadline)
+            return await timed(call, record)
+
+        found = await answers(
+            [partial(one, part) for part in parts],
+            together=not self.is_local,
+            gives_up=lambda: step.strict or step.on_error == "fail" or run.deadline.is_past(),
+        )
+        return joined(parts, found)
 
     def fill_defaults(self, run: Run) -> None:
         self._stand_in(run, self._skipped(run))
@@ -85,8 +132,11 @@ class ComputeComponent:
         return blank_rows(self.step.reads, run.matrix)
 
     def _stand_in(self, run: Run, blank: Array | None) -> None:
-        row = as_output(np.array([self.step.nan_default]), self._output.dtype)
-        run.matrix.put(self._output.block, row, invalid=blank)
+        run.matrix.put(self._output.block, self._default(), invalid=blank)
+
+    def _default(self) -> Array:
+        """One row, holding the step's default."""
+        return as_output(np.array([self.step.nan_default]), self._output.dtype)
 
 
 def as_output(values: Array, dtype: DType | None) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from inferflow.compute.book import ExpressionBook
 from inferflow.compute.expression import Evaluation, Expression
@@ -55,6 +56,8 @@ class PreparedExpression:
     """For each variable of the expression, where its column is among those given."""
     precision: DType
     strict: bool
+    batch_size: ClassVar[None] = None
+    """There is nothing to gain from smaller pieces."""
 
     async def run(self, columns: Sequence[Array], rows: int, *, deadline: object) -> Evaluation:
         """Evaluate over all rows at once. The deadline is part of the port; there is nothing

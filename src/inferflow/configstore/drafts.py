@@ -58,7 +58,8 @@ def check_push(
         check_expected(draft.id, latest, expected)
         if not is_settled:
             found = "no config any more" if there is None else f"an edit of {there.file} since"
-            raise VersionConflict(draft.id, said(expected), found)
+            number = 0 if latest is None else latest.number
+            raise VersionConflict(draft.id, said(expected), found, number)
     return not is_settled
 
 

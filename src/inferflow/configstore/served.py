@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from inferflow.configstore.atomic import write_whole
 from inferflow.configstore.texts import Texts
@@ -63,6 +63,14 @@ class ServedStore:
             raise ConfigStoreFailed(
                 f"{self._path.name}: {broken}; delete it to start without a last good version"
             ) from broken
+
+    def newest_text(
+        self, served: Mapping[str, Served], part: Literal["schema", "expressions"]
+    ) -> str | None:
+        """What was in use last, of what configs were found good with; None when nothing was."""
+        by_time = sorted(served.values(), key=lambda each: each.accepted_ms)
+        names = [name for each in by_time if (name := getattr(each, part))]
+        return self.texts.get(names[-1]) if names else None
 
     def write(self, served: Mapping[str, Served]) -> None:
         fields = {config_id: asdict(each) for config_id, each in sorted(served.items())}

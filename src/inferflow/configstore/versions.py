@@ -110,10 +110,14 @@ def check_expected(config_id: str, latest: Version | None, expected: Expected) -
         if str(expected) == "0" or (latest is not None and is_meant(latest, expected)):
             return
         found = "no such config" if latest is None else f"{latest.label}, its removal"
-        raise VersionConflict(config_id, said(expected), found)
+        number = 0 if latest is None else latest.number
+        raise VersionConflict(config_id, said(expected), found, number)
     if not is_meant(latest, expected):
         raise VersionConflict(
-            config_id, said(expected), f"{latest.label} by {latest.author or 'somebody'}"
+            config_id,
+            said(expected),
+            f"{latest.label} by {latest.author or 'somebody'}",
+            latest.number,
         )
 
 

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from inferflow.engine.run import Run
 from inferflow.errors import DeadlinePassed, EngineFault, InferflowError, InvalidRequest, StepFailed
 from inferflow.plan.plan import Step
+from inferflow.tracing import running_step
 
 
 class Component(Protocol):
@@ -56,6 +57,7 @@ async def execute_in_order(components: Sequence[Component], run: Run) -> None:
         began = time.perf_counter()
         if records is not None:
             record = records[component.step.index]
+            record.began = began
             if recording is not None:
                 record.start_us = (began - recording.began) * 1e6
         if deadline.is_past():
@@ -93,7 +95,7 @@ async def _execute_concurrently(components: Sequence[Component], run: Run) -> No
                     await execute_in_order((components[i],), run)
                     ended.append(i)
                     break
-                running[asyncio.ensure_future(execute_in_order((components[i],), run))] = i
+                running[asyncio.ensure_future(_execute_apart(components[i], run))] = i
                 has_started = True
             if not ended and running:
                 # Ports keep deadlines themselves; this is for one that does not.
@@ -118,6 +120,12 @@ async def _execute_concurrently(components: Sequence[Component], run: Run) -> No
             task.cancel()
         if running:
             await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _execute_apart(component: Component, run: Run) -> None:
+    """One that waits, in a task of its own; calls it makes can tell which step they are for."""
+    running_step.set(component.step.name)
+    await execute_in_order((component,), run)
 
 
 def _apply_policy(component: Component, run: Run, cause: Exception, elapsed_ms: float) -> None:

@@ -128,6 +128,11 @@ Computed = Evaluation
 
 
 class PreparedCompute(Protocol):
+    @property
+    def batch_size(self) -> int | None:
+        """Most rows of one call; None when all belong together, or there is no such limit."""
+        ...
+
     async def run(self, columns: Sequence[Array], rows: int, *, deadline: Deadline) -> Computed:
         """Evaluate over all rows at once. Columns come in the prepared variable order;
         a column of length 1 stands for every row."""

@@ -42,8 +42,10 @@ class StepRecord:
     """One step, noted. Made for every step of every request that is watched, so facts that
     were never noted are the class's own and cost nothing to make."""
 
+    began: float = 0.0
+    """By `time.perf_counter`."""
     start_us: float = 0.0
-    """Since the request began."""
+    """Since the request began, when recorded."""
     duration_us: float = 0.0
     """0 for a step that never ran."""
     rows: int = 0

@@ -35,8 +35,11 @@ _HEADER_OF_ONE = Struct("<Qqq")
 class GroupDecoder:
     """Decodes rows of one group for one query."""
 
-    def __init__(self, group: GroupInfo, history: History, read: GroupRead) -> None:
-        self._history = history
+    def __init__(
+        self, group: GroupInfo, history: History, read: GroupRead, *, may_wait: bool = True
+    ) -> None:
+        """Unless it `may_wait` for the store, rows of a layout it has never met raise NewLayout."""
+        self._find = history.layout if may_wait else history.known_layout
         self._wanted = tuple(_wanted_run(group, run) for run in read.runs)
         self._version = history.version_of(stored_features(group.features.values()))
         self._views: dict[int, LayoutView] = {}
@@ -130,7 +133,7 @@ class GroupDecoder:
     def _view_of(self, version: int) -> LayoutView:
         view = self._views.get(version)
         if view is None:
-            view = LayoutView(self._history.layout(version), self._wanted)
+            view = LayoutView(self._find(version), self._wanted)
             self._views[version] = view
         return view
 

@@ -48,7 +48,7 @@ class FeatureColumn:
             None if is_named.all() else is_named,
         )
 
-    def part(self, rows: slice) -> FeatureColumn:
+    def part(self, rows: slice | Array) -> FeatureColumn:
         """Some of the rows."""
         return FeatureColumn(
             self.elements[rows],

@@ -48,6 +48,13 @@ class History:
             raise StoreFailed(f"{self._label}: a row has the unknown layout version {version}")
         return self._layouts[version - 1]
 
+    def known_layout(self, version: int) -> Layout:
+        """The same for somebody who must not wait for the store. Raises NewLayout."""
+        layouts = self._layouts
+        if not 0 < version <= len(layouts):
+            raise NewLayout(self, version)
+        return layouts[version - 1]
+
     def __len__(self) -> int:
         return len(self._layouts)
 
@@ -97,6 +104,19 @@ class History:
                 "layouts": [[(f.name, f.dtype.name, f.dim) for f in each] for each in layouts],
             }
         ).encode()
+
+
+class NewLayout(Exception):
+    """A row has a layout that was never met here."""
+
+    def __init__(self, history: History, version: int) -> None:
+        super().__init__(version)
+        self._history = history
+        self._version = version
+
+    def learn(self) -> None:
+        """Ask the store for it, which may take a while. Raises StoreFailed."""
+        self._history.layout(self._version)
 
 
 def check_format(backend: Backend) -> None:

@@ -53,6 +53,11 @@ class LmdbBackend:
             yield from page
             start = page[-1][0] + b"\0"
 
+    def copy_to(self, folder: Path) -> None:
+        """Write the rows as they are at one moment to a new store in an empty folder. Readers and
+        writers go on meanwhile."""
+        self._open.copy_to(folder)
+
     def close(self) -> None:
         if self._map is not None:
             self._map.release()
@@ -154,6 +159,9 @@ class _Map:
     def page(self, prefix: bytes, start: bytes) -> list[tuple[bytes, bytes]]:
         """The first records under a prefix, from a key on."""
         return self._read(lambda transaction: _page(transaction, prefix, start))
+
+    def copy_to(self, folder: Path) -> None:
+        self._read(lambda transaction: self._env.copy(str(folder), compact=True, txn=transaction))
 
     def _read(self, read: Callable[[Any], Found]) -> Found:
         while True:

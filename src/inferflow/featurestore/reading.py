@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import FeatureRows, KeyColumns
-from inferflow.errors import NotFound
+from inferflow.errors import DeadlinePassed, NotFound
 from inferflow.featurestore.backend import Backend, RemoteBackend
 from inferflow.featurestore.decoder import GroupDecoder
 from inferflow.featurestore.group import StoredGroup
+from inferflow.featurestore.history import NewLayout
 from inferflow.featurestore.keys import join_parts
 from inferflow.plan.catalog import EntityInfo
 from inferflow.plan.problems import nearest
@@ -26,14 +29,17 @@ class StoreRead:
         groups: Mapping[str, StoredGroup],
         backend: Backend,
         now: Callable[[], float],
+        *,
+        may_wait: bool = True,
     ) -> None:
         self._backend = backend
         self._now = now
         self._order = _key_order(read.keys, entity)
         self._spaces = tuple(groups[group.label].space for group in read.groups)
         self._decoders = tuple(
-            GroupDecoder(groups[group.label].info, groups[group.label].history, group)
+            GroupDecoder(stored.info, stored.history, group, may_wait=may_wait)
             for group in read.groups
+            for stored in [groups[group.label]]
         )
 
     async def fetch(self, keys: KeyColumns, *, deadline: Deadline) -> FeatureRows:
@@ -73,13 +79,28 @@ class RemoteRead(StoreRead):
         backend: RemoteBackend,
         now: Callable[[], float],
     ) -> None:
-        super().__init__(read, entity, groups, backend, now)
+        super().__init__(read, entity, groups, backend, now, may_wait=False)
         self._remote = backend
 
     async def fetch(self, keys: KeyColumns, *, deadline: Deadline) -> FeatureRows:
         deadline.check("reading features")
         rows = await self._remote.fetch_many(self._stored_keys(keys), deadline=deadline)
-        return self._answer(rows, int(self._now() * 1000))
+        now_ms = int(self._now() * 1000)
+        while True:
+            try:
+                return self._answer(rows, now_ms)
+            except NewLayout as new:
+                await _learnt(new, deadline)
+
+
+async def _learnt(new: NewLayout, deadline: Deadline) -> None:
+    """Have a thread ask for a layout, so that others do not wait for it."""
+    left_s = deadline.remaining_s()
+    try:
+        async with asyncio.timeout(None if left_s == inf else left_s):
+            await asyncio.to_thread(new.learn)
+    except TimeoutError:
+        raise DeadlinePassed("reading features", deadline.budget_ms) from None
 
 
 def _key_order(names: tuple[str, ...], entity: EntityInfo) -> tuple[int, ...]:

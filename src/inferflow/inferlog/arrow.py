@@ -21,3 +21,11 @@ def parquet(for_what: str) -> Any:
     import pyarrow.parquet as pq
 
     return pq
+
+
+def compute(for_what: str) -> Any:
+    """Its part for whole columns."""
+    pyarrow(for_what)
+    import pyarrow.compute as pc
+
+    return pc

@@ -23,6 +23,7 @@ from inferflow.errors import InvalidInput
 from inferflow.inferlog.counting import REFUSED, UNWRITABLE, LogCounts
 from inferflow.inferlog.frames import Frames
 from inferflow.inferlog.logfile import PART, LogFile
+from inferflow.inferlog.message import Format
 from inferflow.inferlog.taken import Taken
 
 log = logging.getLogger(__name__)
@@ -58,6 +59,9 @@ class FileSink:
         self._looked = now()
         _make(rules.folder)
         self._clear_leftovers()
+
+    def write_as(self, format: Format, *, compressed: bool) -> None:
+        """Files are Parquet, whatever messages are."""
 
     def write(self, taken: Taken) -> None:
         key = (taken.config_id, taken.log.plan.digest)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from inferflow.errors import InvalidInput, MissingExtra
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 
 QUIET_S = 10.0
 """Between two lines about brokers."""
+_POLL_EVERY = 64
+"""Messages between two looks at what became of earlier ones."""
 _LARGEST = 900_000
 """Of a message, beside the brokers' usual limit of a million."""
 
@@ -35,7 +38,7 @@ class KafkaRules:
     format: Format = "proto"
     compressed: bool = False
     """Each message, beside what is done on the way."""
-    compression: str = "zstd"
+    compression: str = "lz4"
     delivery_timeout_ms: int = 120_000
     queue_messages: int = 50_000
     queue_bytes: int = 64 * 1024 * 1024
@@ -55,7 +58,9 @@ class KafkaSink:
         self._counts = counts
         self._clock = clock
         self._told = -QUIET_S
-        self._writers: dict[str, tuple[str, MessageWriter]] = {}
+        self._writers: dict[str, tuple[tuple[str, KafkaRules], MessageWriter]] = {}
+        self._sent = 0
+        self._delivered: Counter[str] = Counter()
         self._producer = self._open()
 
     def write(self, taken: Taken) -> None:
@@ -65,23 +70,36 @@ class KafkaSink:
             self._counts.produced(more)
         for message in messages:
             self._send(message)
-        self._producer.poll(0)
+        self._sent += len(messages)
+        if self._sent >= _POLL_EVERY:
+            self.tick()
+
+    def write_as(self, format: Format, *, compressed: bool) -> None:
+        self._rules = replace(self._rules, format=format, compressed=compressed)
 
     def tick(self) -> None:
+        self._sent = 0
         self._producer.poll(0)
+        self._count_delivered()
 
     def close(self, until: float) -> None:
         self._producer.flush(max(0.0, until - self._clock()))
         if len(self._producer):
             self._producer.purge()
             self._producer.flush(1.0)
+        self._count_delivered()
+
+    def _count_delivered(self) -> None:
+        for config_id, messages in self._delivered.items():
+            self._counts.delivered(config_id, messages)
+        self._delivered.clear()
 
     def _send(self, message: LogMessage) -> None:
         config_id = message.config_id
 
         def ended(error: Any, _: Any) -> None:
             if error is None:
-                self._counts.delivered(config_id, 1)
+                self._delivered[config_id] += 1
             else:
                 self._lost(config_id, error)
 
@@ -113,10 +131,10 @@ class KafkaSink:
             log.warning("kafka_unavailable", extra={"error": error.name(), "reason": error.str()})
 
     def _writer(self, taken: Taken) -> MessageWriter:
-        version = taken.log.plan.digest
+        rules = self._rules
+        version = (taken.log.plan.digest, rules)
         known = self._writers.get(taken.config_id)
         if known is None or known[0] != version:
-            rules = self._rules
             writer = MessageWriter(
                 taken.log, rules.format, compressed=rules.compressed, largest=_LARGEST
             )

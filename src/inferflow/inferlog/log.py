@@ -1,18 +1,20 @@
 """Takes finished requests off the request path and hands them to a sink, on a thread of its own.
 
 On the request's path: is this config logged, is this user in today's share, is there room. That is
-all; nothing is copied, nothing is encoded. The thread works on one request at a time and lets
-others have the processor in between, so that requests do not wait for their predecessors' log.
+all; nothing is copied, nothing is encoded. The thread waits until there is something worth getting
+up for, since every time it does requests have to share the interpreter with it; then it works on a
+few at a time, with pauses in which requests are answered.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from inferflow.engine.observer import Observer
 from inferflow.engine.run import Run
@@ -23,12 +25,19 @@ from inferflow.inferlog.schema import LogSchema
 from inferflow.inferlog.taken import PlanLog, Taken
 from inferflow.plan.plan import Plan
 
+if TYPE_CHECKING:
+    from inferflow.inferlog.message import Format
+
 log = logging.getLogger(__name__)
 
 TICK_S = 0.25
 """How often a sink may do what time asks for."""
-LINGER_S = 0.005
-"""Between what there is to do: a request that has just been taken is still being answered."""
+LINGER_S = 0.1
+"""From the first request there is to the moment the thread begins, unless there are many before."""
+_AT_ONCE = 8
+"""Requests between two pauses: about half a millisecond of work."""
+_PAUSE_S = 0.0001
+"""Long enough for whoever waits for the interpreter to get it; just to offer it is not."""
 _DAY_S = 86_400
 
 
@@ -42,6 +51,9 @@ class Sink(Protocol):
 
     def tick(self) -> None:
         """Do what is due."""
+
+    def write_as(self, format: Format, *, compressed: bool) -> None:
+        """How messages are written from now on, where there is a choice. From any thread."""
 
     def close(self, until: float) -> None:
         """Deliver what can be delivered until then, on the clock of `time.monotonic`, and count
@@ -91,6 +103,10 @@ class InferenceLog(Observer):
         ):
             self.counts.lost(run.plan.config_id, FULL, messages)
 
+    def write_as(self, format: Format, *, compressed: bool) -> None:
+        """How messages are written from now on, where they are any."""
+        self._sink.write_as(format, compressed=compressed)
+
     def close(self, timeout_s: float = 5.0) -> None:
         """Write what was taken; give up after so long, and count what is left as expired."""
         if self.is_closed:
@@ -123,7 +139,7 @@ class InferenceLog(Observer):
     def _run(self) -> None:
         while self._until is None:
             if self._queue.wait(TICK_S):
-                time.sleep(LINGER_S)
+                self._queue.linger(LINGER_S)
                 self._write_all()
             self._tick()
         self._write_all(self._until)
@@ -135,7 +151,9 @@ class InferenceLog(Observer):
             log.exception("inference_log_not_closed")
 
     def _write_all(self, until: float | None = None) -> None:
-        while until is None or time.monotonic() < until:
+        for number in itertools.count(1):
+            if until is not None and time.monotonic() >= until:
+                return
             taken = self._queue.take()
             if taken is None:
                 return
@@ -145,7 +163,8 @@ class InferenceLog(Observer):
             except Exception:  # one request that cannot be logged must not cost the others
                 log.exception("request_not_logged", extra={"config_id": taken.config_id})
                 self.counts.lost(taken.config_id, UNWRITABLE, taken.log.messages(taken.run))
-            time.sleep(0)  # a request may be waiting for the interpreter
+            if number % _AT_ONCE == 0 and self._until is None:
+                time.sleep(_PAUSE_S)
 
     def _keep_schema(self, taken: Taken) -> None:
         which = (taken.config_id, taken.log.digest)

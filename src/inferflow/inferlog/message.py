@@ -45,8 +45,13 @@ _EVENT, _EVENT_ID, _PROPERTIES, _EVENT_USER = tag(1), tag(2), tag(4), tag(5)
 _CREATED_AT = varint(3 << 3)
 _PACKED_TYPE, _PACKED_VALUE = field(tag(1), TYPE_URL.encode()), tag(2)
 _ENVELOPE = tag(1)
+_MOST_HEADERS = 256
 _SHORT = 0x7F
 """The longest length that is a letter of one byte."""
+
+Headers = tuple[tuple[str, str], ...]
+_Which = tuple[str, str, tuple[tuple[str, tuple[str, str]], ...]]
+"""What rows are, the experiment, and what answered each model step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class LogMessage:
     config_id: str
     value: bytes
     """The envelope with the log in it."""
-    headers: tuple[tuple[str, str], ...]
+    headers: Headers
     rows: int
 
 
@@ -82,6 +87,7 @@ class MessageWriter:
             "target": row_layout(log.placed, "target"),
             "slate": row_layout(log.placed, "slate"),
         }
+        self._known_headers: dict[_Which, Headers] = {}
         self._config = field(_CONFIG, utf8(log.plan.config_id))
         self._metadata = field(
             _METADATA, metadata_byte(log.schema.version, format, compressed=compressed)
@@ -91,11 +97,21 @@ class MessageWriter:
         """Targets first. No message is larger than it may be, unless a single row is."""
         written: list[LogMessage] = []
         for space in spaces_of(taken.run):
-            headers = _headers(taken, space)
+            headers = self._headers(taken, space)
             for log, rows in self._logs(taken, space):
                 value = _envelope(taken, taken.kind(space), log)
                 written.append(LogMessage(taken.config_id, value, headers, rows))
         return written
+
+    def _headers(self, taken: Taken, space: Space) -> Headers:
+        """What is told beside the log, written once for requests that were answered alike."""
+        which = (taken.kind(space), taken.experiment, tuple(taken.models().items()))
+        found = self._known_headers.get(which)
+        if found is None:
+            if len(self._known_headers) >= _MOST_HEADERS:
+                self._known_headers.clear()
+            found = self._known_headers[which] = _headers(taken.log, *which)
+        return found
 
     def _logs(self, taken: Taken, space: Space) -> list[tuple[bytes, int]]:
         """The log itself and the number of its rows, batch by batch."""
@@ -177,12 +193,14 @@ def _envelope(taken: Taken, kind: str, log: bytes) -> bytes:
     return _ENVELOPE + length_of(value) + value
 
 
-def _headers(taken: Taken, space: Space) -> tuple[tuple[str, str], ...]:
-    models = {step: f"{endpoint}@{version}" for step, (endpoint, version) in taken.models().items()}
+def _headers(
+    log: PlanLog, kind: str, experiment: str, used: Sequence[tuple[str, tuple[str, str]]]
+) -> Headers:
+    models = {step: f"{endpoint}@{version}" for step, (endpoint, version) in used}
     headers = (
-        (CONFIG_VERSION, taken.log.plan.digest),
-        (SCHEMA, taken.log.digest),
-        (ROWS, taken.kind(space)),
+        (CONFIG_VERSION, log.plan.digest),
+        (SCHEMA, log.digest),
+        (ROWS, kind),
         (MODELS, json.dumps(models)),
     )
-    return (*headers, (EXPERIMENT, taken.experiment)) if taken.experiment else headers
+    return (*headers, (EXPERIMENT, experiment)) if experiment else headers

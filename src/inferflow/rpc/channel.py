@@ -5,32 +5,55 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Sequence
+from typing import Any
 
 import grpc
 
 from inferflow.errors import InvalidInput
 from inferflow.rpc.options import ChannelOptions
+from inferflow.rpc.renewed_channel import RenewedChannel
+from inferflow.rpc.traced_channel import TracedChannel
 
 
 def open_channel(
     addresses: str | Sequence[str], options: ChannelOptions | None = None
 ) -> grpc.aio.Channel:
-    """A plaintext channel. Several addresses share the calls in turn."""
+    """Several addresses share the calls in turn. Over TLS when the options say so."""
     return channel_to(target_of(addresses), options)
 
 
 def channel_to(target: str, options: ChannelOptions | None = None) -> grpc.aio.Channel:
     """The same for what `target_of` has found, so that nothing is looked up here."""
-    return grpc.aio.insecure_channel(target, options=(options or ChannelOptions()).listed())
+    options = options or ChannelOptions()
+    opened: Any = TracedChannel(_opened(target, options))
+    channel: grpc.aio.Channel = opened  # as far as anybody here calls it
+    return channel
+
+
+def _opened(target: str, options: ChannelOptions) -> Any:
+    tls = options.tls
+    if tls is None:
+        return grpc.aio.insecure_channel(target, options=options.listed())
+    listed = (*options.listed(), *tls.options(target))
+    return RenewedChannel(
+        tls.files, lambda shown: grpc.aio.secure_channel(target, shown, options=listed)
+    )
 
 
 def open_blocking_channel(
     addresses: str | Sequence[str], options: ChannelOptions | None = None
 ) -> grpc.Channel:
     """The same for a thread that waits, without an event loop."""
-    return grpc.insecure_channel(
-        target_of(addresses), options=(options or ChannelOptions()).listed()
+    target, options = target_of(addresses), options or ChannelOptions()
+    tls = options.tls
+    if tls is None:
+        return grpc.insecure_channel(target, options=options.listed())
+    listed = (*options.listed(), *tls.options(target))
+    renewed: Any = RenewedChannel(
+        tls.files, lambda shown: grpc.secure_channel(target, shown, options=listed)
     )
+    channel: grpc.Channel = renewed
+    return channel
 
 
 def target_of(addresses: str | Sequence[str]) -> str:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from inferflow.rpc.tls_channel import ChannelTls
+
 Options = Sequence[tuple[str, int | str]]
 
 MIB = 1024 * 1024
@@ -65,6 +67,8 @@ class ChannelOptions:
     for longer; at most half of them. None leaves out none."""
     own_connection: bool = False
     """Otherwise channels to one address share a connection when their options are equal."""
+    tls: ChannelTls | None = None
+    """None speaks in plain text."""
 
     def listed(self) -> Options:
         return (

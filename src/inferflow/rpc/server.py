@@ -19,6 +19,8 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_g
 from inferflow._proto.pool import declared_files, pool_of
 from inferflow.errors import InvalidInput
 from inferflow.rpc.options import ServerOptions
+from inferflow.rpc.tls_server import ServerTls
+from inferflow.rpc.traced_server import traced
 
 Wait = Callable[[float], Awaitable[object]]
 
@@ -61,6 +63,7 @@ async def start_server(
     options: ServerOptions | None = None,
     max_calls: int | None = None,
     reflect: bool | None = None,
+    tls: ServerTls | None = None,
 ) -> RpcServer:
     """Listen on `host:port` (0: any free one). Health says NOT_SERVING until told otherwise.
 
@@ -70,7 +73,7 @@ async def start_server(
     options = options or ServerOptions()
     check_free(host, port, shared=options.share_port)
     server = grpc.aio.server(
-        handlers=tuple(handlers), options=options.listed(), maximum_concurrent_rpcs=max_calls
+        handlers=traced(handlers), options=options.listed(), maximum_concurrent_rpcs=max_calls
     )
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
@@ -79,7 +82,10 @@ async def start_server(
     started = RpcServer(server, checks, services)
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        started.port = server.add_insecure_port(address)
+        if tls is None:
+            started.port = server.add_insecure_port(address)
+        else:
+            started.port = server.add_secure_port(address, tls.grpc_credentials())
     except RuntimeError as refused:
         await server.stop(None)
         raise InvalidInput(f"cannot listen on {address}") from refused

@@ -6,6 +6,7 @@
 - `statsd`: sends the same facts to Telegraf or a Datadog agent
 - `logs`: how log lines look and where they go; `eventlog`: which events become lines, `accesslog`:
   which calls do; `calls`: the call a line belongs to
+- `audit`: who changed what
 - `telemetry`: all of it for one process
 - `worker_table`, `worker_tally`: the metrics of a worker, which runs no plans
 - `manager_table`, `manager_tally`: those of a manager, and of the fleet it knows

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 from inferflow.errors import InvalidInput, MissingExtra
 from inferflow.telemetry.calls import current_call
 from inferflow.telemetry.levels import TRACE, level_number
+from inferflow.tracing import current_span
 
 OWN = "inferflow"
 HIDDEN = frozenset(
@@ -150,12 +151,16 @@ def _formatter(is_json: bool, *, values: bool, colours: bool) -> logging.Formatt
 
 
 def _with_call(_logger: Any, _method: str, facts: Facts) -> Facts:
-    """A line with the call it belongs to."""
+    """A line with the call and the trace it belongs to."""
     call = current_call()
     if call is not None:
         facts["request_id"] = call.request_id
         if call.config_id:
             facts.setdefault("config_id", call.config_id)
+    span = current_span()
+    if span is not None:
+        facts["trace_id"] = f"{span.context.trace_id:032x}"
+        facts["span_id"] = f"{span.context.span_id:016x}"
     return facts
 
 

@@ -13,6 +13,7 @@ from inferflow.errors import InvalidInput
 from inferflow.telemetry.compute_table import COMPUTE_METRICS, COMPUTE_STATSD
 from inferflow.telemetry.errortypes import ERROR_TYPES
 from inferflow.telemetry.feature_table import FEATURE_METRICS
+from inferflow.telemetry.gateway_table import GATEWAY_METRICS
 from inferflow.telemetry.histogram import LATENCY_S, ROWS
 from inferflow.telemetry.manager_table import MANAGER_METRICS
 from inferflow.telemetry.table import METRICS, STATSD, Metric, StatsdMetric
@@ -43,6 +44,10 @@ def tables() -> str:
         "## Prometheus, of a feature store",
         "",
         *_prometheus(FEATURE_METRICS),
+        "",
+        "## Prometheus, of a gateway",
+        "",
+        *_prometheus(GATEWAY_METRICS),
         "",
         "Buckets of durations, in seconds: " + ", ".join(f"{bound:g}" for bound in LATENCY_S) + ".",
         "",

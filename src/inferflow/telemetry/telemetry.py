@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from inferflow.engine.observer import Observer, Observers
 from inferflow.telemetry import table
@@ -14,6 +14,9 @@ from inferflow.telemetry.prometheus import Exposition
 from inferflow.telemetry.settings import TelemetrySettings
 from inferflow.telemetry.statsd import Flusher, StatsdObserver, open_client
 from inferflow.telemetry.tally import Tally
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric as Family
 
 
 class Cache(Protocol):
@@ -42,6 +45,10 @@ class Telemetry:
     def render(self) -> bytes:
         """This process's metrics in the Prometheus text format."""
         return self._exposition.render()
+
+    def collect(self) -> Iterable[Family]:
+        """The same before it becomes text."""
+        return self._exposition.collect()
 
     def watch(self, metric: table.Metric, read: Callable[[], float]) -> None:
         """Show what `read` says as this metric, which has no labels."""

@@ -60,6 +60,20 @@ def test_what_was_logged_is_read_back_from_the_topic(
     assert {tuple(part.models) for part in found} == {("rank",)}
 
 
+def test_another_way_of_writing_holds_from_then_on(
+    kafka: KafkaServer, answered: Answer, tmp_path: Path
+) -> None:
+    schemas, topic = SchemaBook(tmp_path), kafka.new_topic()
+    log = opened(kafka, topic, schemas)
+    log.write_as("parquet", compressed=False)
+    log.request_answered(answered(ranker(), three_items()))
+    log.close(30)
+    ((value, _),) = topic_of(kafka, topic, schemas).messages()
+    assert b"PAR1" in value
+    (found,) = topic_of(kafka, topic, schemas).rows()
+    assert found.columns["item:facts:price"] == [float(id) for id in found.ids]
+
+
 def test_the_last_messages_alone_can_be_read_and_counted(
     kafka: KafkaServer, answered: Answer, tmp_path: Path
 ) -> None:

@@ -6,17 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from inferflow.api.features.callers import digest
+from inferflow.access import CallerBook, Permission, token_digest
 from inferflow.app.feature_callers import read_callers
 from inferflow.app.feature_store_settings import CallerTable
 from inferflow.app.settings import read_settings
-from inferflow.errors import InvalidInput, PermissionDenied, Unauthenticated
+from inferflow.errors import InvalidInput, Unauthenticated
 
-HEX = digest("b").hex()
-
-
-def shown(name: str, token: str) -> list[tuple[str, str]]:
-    return [("online-feature-store-caller-id", name), ("online-feature-store-auth-token", token)]
+HEX = token_digest("b").hex()
 
 
 def test_callers_of_a_file_and_of_the_settings_are_known_together(tmp_path: Path) -> None:
@@ -25,15 +21,15 @@ def test_callers_of_a_file_and_of_the_settings_are_known_together(tmp_path: Path
         f'[callers.one]\ntoken = "a"\nsha256 = "{HEX}"\n[callers.two]\ntoken = "c"\n'
         'rights = ["write"]\n'
     )
-    callers = read_callers(path, {"three": CallerTable(sha256=(HEX,), rights=("read", "write"))})
-    assert callers.check(shown("one", "a"), "read") == "one"
-    assert callers.check(shown("one", "b"), "read") == "one"
-    assert callers.check(shown("two", "c"), "write") == "two"
-    assert callers.check(shown("three", "b"), "write") == "three"
-    with pytest.raises(PermissionDenied):
-        callers.check(shown("two", "c"), "read")
+    tables = {"three": CallerTable(sha256=(HEX,), rights=("read", "write"))}
+    callers = CallerBook(read_callers(path, tables))
+    reads, writes = Permission.INFERENCE, Permission.CONFIGURE
+    assert callers.authenticate("one", "a").permissions == {reads}
+    assert callers.authenticate("one", "b").permissions == {reads}
+    assert callers.authenticate("two", "c").permissions == {writes}
+    assert callers.authenticate("three", "b").permissions == {reads, writes}
     with pytest.raises(Unauthenticated):
-        callers.check(shown("one", "c"), "read")
+        callers.authenticate("one", "c")
 
 
 @pytest.mark.parametrize(
@@ -66,5 +62,6 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_callers_may_stand_in_the_projects_settings(tmp_path: Path) -> None:
     (tmp_path / "inferflow.toml").write_text('[feature_store.callers.one]\ntoken = "a"\n')
     settings = read_settings(tmp_path).feature_store
-    assert read_callers(None, settings.callers).check(shown("one", "a"), "read") == "one"
+    callers = CallerBook(read_callers(None, settings.callers))
+    assert callers.authenticate("one", "a").name == "one"
     assert "'a'" not in repr(settings)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from inferflow.app.expression_files import ExpressionFiles, Written, expression_files
+from inferflow.app.kept_expressions import KeptExpressions
 from inferflow.app.live_expressions import Change, LiveExpressions
-from inferflow.errors import InvalidInput, NotFound
+from inferflow.errors import ConfigStoreFailed, InvalidInput, NotFound
 
 
 class Shelf:
@@ -157,3 +158,52 @@ def test_a_broken_file_of_all_leaves_everything_as_it_was(tmp_path: Path) -> Non
 def test_there_must_be_expressions_to_start_with(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--expressions"):
         expression_files(tmp_path, "")
+
+
+# --- across restarts ------------------------------------------------------------------------
+
+
+class Away(Shelf):
+    def read(self) -> Written:
+        raise ConfigStoreFailed("etcd is away")
+
+
+def test_what_was_good_last_is_there_after_a_restart_without_its_source(tmp_path: Path) -> None:
+    kept = KeptExpressions(tmp_path / "deep" / "kept.json")
+    shelf = Shelf(sum="a + b", ratio={"postfix": "a b /"}, bad="a +")
+    LiveExpressions(shelf, kept=kept).look()
+    again = LiveExpressions(Away(), kept=kept)
+    with pytest.raises(ConfigStoreFailed):
+        again.look()
+    assert set(again.ids) == {"sum", "ratio"}
+    assert again.find("ratio").variables == ("a", "b")
+
+
+def test_one_that_went_bad_before_a_restart_stays_as_it_was_and_one_that_is_gone_is_gone(
+    tmp_path: Path,
+) -> None:
+    kept = KeptExpressions(tmp_path / "kept.json")
+    LiveExpressions(Shelf(sum="a + b", old="a"), kept=kept).look()
+    LiveExpressions(Shelf(sum="a +"), kept=kept).look()
+    again = LiveExpressions(Shelf(sum="a +"), kept=kept)
+    again.look()
+    assert again.find("sum").source == "a + b"
+    assert again.ids == ("sum",)
+    assert set(again.problems) == {"sum"}
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "3", "\x00"])
+def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "kept.json"
+    path.write_text(text)
+    live = LiveExpressions(Shelf(sum="a + b"), kept=KeptExpressions(path))
+    assert live.ids == ()
+    live.look()
+    assert KeptExpressions(path).load() == {"sum": "a + b"}
+
+
+def test_where_nothing_can_be_written_it_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    live = LiveExpressions(Shelf(sum="a"), kept=KeptExpressions(tmp_path / "file" / "kept.json"))
+    live.look()
+    assert live.ids == ("sum",)

@@ -36,12 +36,13 @@ def test_hosts_without_a_port_have_the_one_that_is_set(
     assert read_settings(tmp_path).numerix.address == address
 
 
-def test_encryption_that_is_not_there_is_refused(
+def test_certificates_that_cannot_be_used_are_told_when_the_project_is_opened(
     starter: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HOST, "numerix")
     monkeypatch.setenv("NUMERIX_CLIENT_V1_PLAINTEXT", "false")
-    with pytest.raises(InvalidInput, match="without TLS"):
+    monkeypatch.setenv("INFERFLOW_TLS_CERT", "client.pem")
+    with pytest.raises(InvalidInput, match=r"tls\.cert: there is no tls\.key"):
         inferflow.open(starter)
 
 

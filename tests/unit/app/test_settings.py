@@ -219,7 +219,8 @@ def test_models_are_not_called_in_plain_text_by_someone_who_asked_for_tls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EXTERNAL_SERVICE_PREDATOR_GRPC_PLAIN_TEXT", "false")
-    with pytest.raises(InvalidInput, match=r"predator\.plain_text"):
+    monkeypatch.setenv("INFERFLOW_TLS_KEY", "client-key.pem")
+    with pytest.raises(InvalidInput, match=r"tls\.key: there is no tls\.cert"):
         open_remote_models(read_settings(tmp_path))
 
 
@@ -256,3 +257,30 @@ def test_what_is_given_in_code_is_checked_too(
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
         read_settings(tmp_path, given)
+
+
+# --- endpoints ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("local=worker:8001", {"local": "worker:8001"}),
+        ("a:1=b:2, c:3 = local:m@2", {"a:1": "b:2", "c:3": "local:m@2"}),
+        ("local=a:1,b:1,old:1=c:1", {"local": "a:1,b:1", "old:1": "c:1"}),
+        ("", {}),
+    ],
+)
+def test_endpoints_are_a_table_or_pairs(
+    written: str, meant: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INFERFLOW_ENDPOINTS", written)
+    assert read_settings(tmp_path).endpoints == meant
+
+
+def test_an_endpoint_without_a_name_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INFERFLOW_ENDPOINTS", "worker:8001")
+    with pytest.raises(InvalidInput, match="NAME=VALUE"):
+        read_settings(tmp_path)

@@ -348,6 +348,8 @@ class _Compute:
 
 
 class _Paused:
+    batch_size = None
+
     def __init__(self, own: PreparedCompute, pause: Pause) -> None:
         self._own = own
         self._pause = pause

@@ -30,6 +30,10 @@ class Sink:
         self.go.set()
         self.broken = False
         self.closed = 0
+        self.ways: list[tuple[str, bool]] = []
+
+    def write_as(self, format: str, *, compressed: bool) -> None:
+        self.ways.append((format, compressed))
 
     def write(self, taken: Taken) -> None:
         self.entered.set()
@@ -97,6 +101,13 @@ def test_what_was_taken_is_written_before_the_log_is_closed(
     assert outcome(each.log) == (10, 10, 0, 0)
     assert each.told.sent == 10
     assert each.sink.closed == 1
+
+
+def test_another_way_of_writing_reaches_the_sink() -> None:
+    opened = Open()
+    opened.log.write_as("arrow", compressed=True)
+    opened.log.close()
+    assert opened.sink.ways == [("arrow", True)]
 
 
 def test_a_config_that_asks_for_no_logs_gets_none(

@@ -15,10 +15,11 @@ import numpy as np
 
 from inferflow._proto.pool import message_class
 from inferflow.api.features.asking import parsed
-from inferflow.dtypes import FP64, Array, DType
+from inferflow.dtypes import Array, DType
 from inferflow.errors import CastFailed, InvalidRequest, NotFound
 from inferflow.featurestore.batch import Batch
 from inferflow.featurestore.group import FeatureColumn
+from inferflow.featurestore.persist_lists import LISTS, NUMBER_LISTS, list_of
 from inferflow.featurestore.schema import FeatureSchema
 from inferflow.featurestore.values import feature_elements
 from inferflow.plan.catalog import EntityInfo, FeatureInfo
@@ -26,15 +27,6 @@ from inferflow.plan.problems import nearest
 
 _Query = message_class("persist.Query")
 
-_NUMBERS = (
-    "fp32_values",
-    "fp64_values",
-    "int32_values",
-    "int64_values",
-    "uint32_values",
-    "uint64_values",
-)
-_LISTS = (*_NUMBERS, "string_values", "bool_values")
 _MOST_TOLD = 20
 """Rows that are named when more do not fit."""
 
@@ -190,16 +182,16 @@ def _values(values: Any, entry: _Entry) -> Sequence[Any]:
 
 def _listed(values: Any, dtypes: Sequence[DType], count: int) -> Sequence[Any]:
     """The list that holds the values of features of these types."""
-    own = {_list_of(dtype) for dtype in dtypes}
+    own = {list_of(dtype) for dtype in dtypes}
     if len(own) == 1:
         (name,) = own
         found: Sequence[Any] = getattr(values, name)
         if len(found) == count:
             return found
-    lengths = {name: len(getattr(values, name)) for name in _LISTS}
-    may_be = own | (set(_NUMBERS) if own <= set(_NUMBERS) else set())
+    lengths = {name: len(getattr(values, name)) for name in LISTS}
+    may_be = own | (set(NUMBER_LISTS) if own <= set(NUMBER_LISTS) else set())
     fitting = [name for name, length in lengths.items() if length == count and name in may_be]
-    if len(own) > 1 and not own <= set(_NUMBERS):
+    if len(own) > 1 and not own <= set(NUMBER_LISTS):
         raise InvalidRequest("values", f"features of {', '.join(sorted(own))} in one list")
     if len(fitting) != 1:
         sent = ", ".join(f"{length} {name}" for name, length in lengths.items() if length)
@@ -208,19 +200,6 @@ def _listed(values: Any, dtypes: Sequence[DType], count: int) -> Sequence[Any]:
         )
     only: Sequence[Any] = getattr(values, fitting[0])
     return only
-
-
-def _list_of(dtype: DType) -> str:
-    """Where values of a type are sent."""
-    element = dtype.element
-    if element.is_text:
-        return "string_values"
-    if element.is_bool:
-        return "bool_values"
-    if element.is_float:
-        return "fp64_values" if element is FP64 else "fp32_values"
-    kind = "uint" if element.numpy.kind == "u" else "int"
-    return f"{kind}{'64' if element.size == 8 else '32'}_values"
 
 
 def _typed(values: list[Any], feature: FeatureInfo, problems: dict[int, str]) -> FeatureColumn:

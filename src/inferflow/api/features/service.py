@@ -19,9 +19,9 @@ import numpy as np
 from inferflow._proto.pool import message_class
 from inferflow.api.features import answering
 from inferflow.api.features.asking import Asked, distinct, key_columns, parse_query
-from inferflow.api.features.callers import Callers, Right
 from inferflow.api.features.persisting import read_writing
 from inferflow.api.features.selection import Groups, Selection, select
+from inferflow.api.guard import admitted
 from inferflow.api.status import status_of, text_of
 from inferflow.engine.deadline import Deadline
 from inferflow.engine.ports import FeatureRows, PreparedRead, ReadState
@@ -41,6 +41,9 @@ _Persisted = message_class("persist.Result")
 _MANY_VALUES = 50_000
 """More take a millisecond or more, so a thread works on them."""
 _MOST_SELECTIONS = 256
+
+ANYBODY = "anybody"
+"""The caller where nobody has to say who it is."""
 
 Context = Any
 Find = Callable[[], FeatureStore]
@@ -84,14 +87,12 @@ class FeatureService:
         find: Find,
         *,
         admission: Admission,
-        callers: Callers | None = None,
         policy: FeaturePolicy | None = None,
         observer: FeatureObserver | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._find = find
         self._admission = admission
-        self.callers = callers or Callers({})
         self._policy = policy or FeaturePolicy()
         self._observer = observer
         self._now = now
@@ -99,18 +100,18 @@ class FeatureService:
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """To be registered with a server. They see raw bytes: what does not parse is our answer."""
-        calls: dict[str, dict[str, tuple[Right, Answer]]] = {
+        calls: dict[str, dict[str, Answer]] = {
             RETRIEVE: {
-                "RetrieveFeatures": ("read", self._retrieve),
-                "RetrieveDecodedResult": ("read", self._retrieve_decoded),
+                "RetrieveFeatures": self._retrieve,
+                "RetrieveDecodedResult": self._retrieve_decoded,
             },
-            PERSIST: {"PersistFeatures": ("write", self._persist)},
+            PERSIST: {"PersistFeatures": self._persist},
         }
         handlers = []
         for service, methods in calls.items():
             told: dict[str, Any] = {
-                name: grpc.unary_unary_rpc_method_handler(self._told(name, right, answer))
-                for name, (right, answer) in methods.items()
+                name: grpc.unary_unary_rpc_method_handler(self._told(name, answer))
+                for name, answer in methods.items()
             }
             handlers.append(grpc.method_handlers_generic_handler(service, told))
         return handlers
@@ -118,17 +119,16 @@ class FeatureService:
     def _told(
         self,
         method: str,
-        right: Right,
         answer: Answer,
     ) -> Callable[[bytes, Context], Awaitable[bytes]]:
-        """Lets a call in, and tells how it ended."""
+        """Answers a call, and tells how it ended."""
 
         async def handle(body: bytes, context: Context) -> bytes:
             began = time.perf_counter()
-            call = FeatureCall(method)
+            by = admitted()
+            call = FeatureCall(method, caller=by.name if by else ANYBODY)
             try:
                 with self._admission.admitted():
-                    call.caller = self.callers.check(context.invocation_metadata() or (), right)
                     reply = await self._guarded(answer(body, call, context), method)
                     call.outcome = "ok"
                     return reply

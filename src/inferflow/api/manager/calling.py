@@ -18,9 +18,11 @@ from inferflow.access import KeyCard
 from inferflow.api.beside import hints
 from inferflow.api.manager.door import Door
 from inferflow.api.parsing import parse
+from inferflow.api.rules import is_change
 from inferflow.api.status import status_of, text_of
 from inferflow.errors import EngineFault, InferflowError
 from inferflow.rpc.admission import Admission
+from inferflow.telemetry.audit import audited
 
 log = logging.getLogger(__name__)
 
@@ -79,11 +81,13 @@ class Calls:
 
     @asynccontextmanager
     async def _call(self, method: str, context: Context) -> AsyncIterator[KeyCard]:
-        began, outcome = time.perf_counter(), "cancelled"
+        began, outcome, by = time.perf_counter(), "cancelled", ""
         failed: InferflowError | None = None
         try:
             with self._admission.admitted():
-                yield self._door.enter(method, context)
+                card = await self._door.enter(method, context)
+                by = card.key_id
+                yield card
             outcome = "ok"
         except InferflowError as refused:
             failed, outcome = refused, refused.fault.value
@@ -93,6 +97,8 @@ class Calls:
             outcome = failed.fault.value
         finally:
             name = method.rpartition("/")[2]
+            if is_change(method):
+                audited(name, by=by, outcome=type(failed).__name__ if failed else outcome)
             self._observer.call_ended(name, outcome, time.perf_counter() - began)
         if failed is not None:
             await context.abort(status_of(failed).grpc, text_of(failed), hints(failed))

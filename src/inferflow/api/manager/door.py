@@ -1,42 +1,39 @@
-"""Whose key it is that came with a call, and whether it is good for that call.
+"""Who makes a call to a manager, and whether it may.
 
-Answered in memory and before the message is read. Whoever tries many wrong keys is slowed down.
+Answered in memory and before the message is read, by the same gate and the same rules as calls to
+any other server.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from inferflow.access import OPERATOR, Guesses, KeyCard
-from inferflow.api.bearer import bearer
-from inferflow.api.insight import peer_host
-from inferflow.api.manager.rules import check_rule
-from inferflow.errors import Unauthenticated
+from inferflow.access import OPERATOR, Gate, KeyCard, OpenGate
+from inferflow.api.bearer import credentials_of, token_headers
+from inferflow.api.rules import rule_of
 from inferflow.serving.manager.keys import Keys
 
 
-class Door:
-    def __init__(self, keys: Keys, guesses: Guesses, *, is_open: bool = False) -> None:
-        """`is_open` lets everybody do everything, as the one who runs the manager."""
+class RegistryKeys:
+    """The keys of a manager's own registry; implements `access.KeySource`."""
+
+    def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._guesses = guesses
-        self._is_open = is_open
 
-    def enter(self, method: str, context: Any) -> KeyCard:
+    async def identify(self, key: str) -> KeyCard:
+        return self._keys.authenticate(key)
+
+
+class Door:
+    def __init__(self, gate: Gate | OpenGate) -> None:
+        self._gate = gate
+
+    async def enter(self, method: str, context: Any) -> KeyCard:
         """Raises Unauthenticated, PermissionDenied or RateLimited."""
-        if self._is_open:
+        gate, needs = self._gate, rule_of(method)
+        if gate.is_open:
             return OPERATOR
-        text = bearer(context.invocation_metadata(), what="an API key")
-        card = self._identified(text, peer_host(context.peer()))
-        check_rule(method, card)
-        return card
-
-    def _identified(self, text: str, source: str) -> KeyCard:
-        self._guesses.check(source)
-        try:
-            card = self._keys.authenticate(text)
-        except Unauthenticated:
-            self._guesses.was_wrong(source)
-            raise
-        self._guesses.was_right(source)
-        return card
+        shown = credentials_of(
+            context, token_headers(method), with_certificate=gate.reads_certificates
+        )
+        return await gate.admit(shown, needs=needs, counts=False)

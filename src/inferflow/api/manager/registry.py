@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -11,7 +12,7 @@ from inferflow.access import KeyCard, Permission
 from inferflow.api.manager import reading, writing
 from inferflow.api.manager.calling import Calls, Message
 from inferflow.api.manager.rules import REGISTRY
-from inferflow.errors import InvalidInput
+from inferflow.errors import InvalidInput, Unauthenticated
 from inferflow.serving.manager.receiving import Piece, receive
 from inferflow.serving.manager.services import Services
 from inferflow.serving.manager.stages import parse_stage
@@ -41,6 +42,7 @@ class RegistryService:
             "CreateKey": ("CreateKeyRequest", self._create_key),
             "ListKeys": ("ListKeysRequest", self._list_keys),
             "RevokeKey": ("RevokeKeyRequest", self._revoke_key),
+            "CheckKey": ("CheckKeyRequest", self._check_key),
             "ListAudit": ("ListAuditRequest", self._list_audit),
         }
         methods = {
@@ -139,6 +141,15 @@ class RegistryService:
 
     async def _revoke_key(self, by: KeyCard, asked: Message) -> Message:
         return writing.key(await self._services.keys.revoke(by, asked.key_id), Usage())
+
+    async def _check_key(self, by: KeyCard, asked: Message) -> Message:
+        """A wrong key is an answer and no refusal: it is not the caller's own."""
+        by.require(Permission.WORKER)
+        answer = writing.declared("CheckKeyResponse")()
+        with suppress(Unauthenticated):
+            card = self._services.keys.authenticate(asked.key)
+            answer.key.CopyFrom(writing.key(card, Usage()))
+        return answer
 
     async def _list_audit(self, by: KeyCard, asked: Message) -> Message:
         by.require(Permission.ADMIN)

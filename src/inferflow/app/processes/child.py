@@ -20,7 +20,7 @@ from typing import Any
 
 from inferflow.app import serving
 from inferflow.app.config_stores import open_served
-from inferflow.app.inference_log import open_inference_log
+from inferflow.app.inference_log import follow_service, open_inference_log
 from inferflow.app.processes.asking import everyone_through
 from inferflow.app.processes.following import Follower
 from inferflow.app.processes.messages import (
@@ -116,7 +116,7 @@ def _run(
     try:
         telemetry.watch_cache(embedded.cache)
         texts = open_served(orders.root, orders.settings).texts
-        follower = Follower(embedded, orders.home, texts)
+        follower = Follower(embedded, orders.home, texts, follow_service(inference_log))
         own = LocalPages(keeper, lambda: (), lambda: embedded.book)  # the parent judges configs
         records = Records(keeper, own, GatheredPages(everyone_through(orders.parent_port)))
         serving.run(_Child(embedded, follower, telemetry, records, say).serve())

@@ -7,6 +7,7 @@ served before, and is told to the parent; the others are taken up all the same.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from inferflow.app.livebook import Book, live_split
@@ -21,6 +22,7 @@ from inferflow.engine.scorer import Scorer
 from inferflow.errors import InferflowError
 from inferflow.plan.book import LiveSplit, PlanBook
 from inferflow.plan.compiler import Compiled
+from inferflow.plan.schema import ServiceDoc
 from inferflow.plan.split import Split
 
 log = logging.getLogger("inferflow.processes")
@@ -29,8 +31,16 @@ log = logging.getLogger("inferflow.processes")
 class Follower:
     """Keeps what a child serves in step with the snapshot. Used by one thread at a time."""
 
-    def __init__(self, embedded: Embedded, home: Path, texts: Texts) -> None:
+    def __init__(
+        self,
+        embedded: Embedded,
+        home: Path,
+        texts: Texts,
+        tell_service: Callable[[ServiceDoc], None] = lambda _: None,
+    ) -> None:
+        """`tell_service` is told how log messages are written, when that is new."""
         self._embedded = embedded
+        self._tell_service = tell_service
         self._home = home
         self._texts = texts
         self._taken: dict[str, Accepted] = {}
@@ -40,6 +50,10 @@ class Follower:
         """Take up the accepted snapshot in one step. Raises ConfigStoreFailed when it cannot be
         read; what serves then stays."""
         snapshot = read_head(self._home)
+        service = ServiceDoc(**snapshot.service) if snapshot.service else self._embedded.service
+        if service != self._embedded.service:
+            self._embedded.service = service
+            self._tell_service(service)
         refused: dict[str, str] = {}
         before = self._embedded.book
         if snapshot.configs != self._taken:

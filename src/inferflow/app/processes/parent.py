@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+from inferflow.api.guarded_routes import guarded_trees
 from inferflow.api.http import JSON, METRICS, HttpServer, Reply, Route, start_http
 from inferflow.api.insight import insight
 from inferflow.api.log_schema import log_schema_trees
@@ -30,6 +31,7 @@ from inferflow.app.processes.snapshot import snapshot_home
 from inferflow.app.processes.supervisor import Place, Supervisor
 from inferflow.app.recordings.gathered import GatheredPages
 from inferflow.app.role import Role
+from inferflow.app.security import open_security
 from inferflow.app.serve_settings import ServeSettings
 from inferflow.app.settings import Settings
 from inferflow.errors import ConfigStoreFailed, InvalidInput
@@ -51,7 +53,8 @@ def check_processes(settings: Settings) -> None:
             "processes: features in memory cannot be shared by several processes;"
             " set feature_backend to lmdb"
         )
-    serving.check_bind(settings.serve)
+    security = open_security(settings, auth=settings.serve.auth)
+    security.check_bind(settings.serve.bind, settings.serve.auth)
 
 
 def serve_processes(role: Role, *, started: Callable[[Parent], None]) -> None:
@@ -78,7 +81,7 @@ class Parent:
         """Where children ask."""
         self._role = role
         self._home = home
-        self._publisher = Publisher(home)
+        self._publisher = Publisher(home, lambda: role.embedded.service)
         self._pages = Pages(role.telemetry.render)
         self._supervisor: Supervisor
         self._draining = False
@@ -97,9 +100,7 @@ class Parent:
             return "draining"
         if self._supervisor.ready:
             return ""
-        if not self._role.embedded.book.ids:
-            return "no model config is live"
-        return self.standing()
+        return self._role.embedded.not_ready() or self.standing()
 
     async def serve(self, started: Callable[[Parent], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -115,15 +116,19 @@ class Parent:
         self._show_metrics()
         on_reload = self._listener(loop)
         self._role.on_reload.append(on_reload)
+        self._role.on_service.append(on_reload)
         try:
             self._role.reloader.show(self._publisher.take)
             self._publisher.flush()
             with serving.stop_signals() as (end, hurry):
+                security = open_security(self._role.settings, auth=self.settings.auth)
+                trees = {**operate_trees(desk), **log_schema_trees(self._role.schemas.find)}
                 self.http = await start_http(
                     self._routes(),
-                    trees={**operate_trees(desk), **log_schema_trees(self._role.schemas.find)},
+                    trees=guarded_trees(trees, security.gate),
                     host=self.settings.bind,
                     port=self.settings.http_port,
+                    tls=security.http_context(),
                 )
                 try:
                     await self._until(end, hurry, started)
@@ -131,6 +136,7 @@ class Parent:
                     await self.http.close()
         finally:
             self._role.on_reload.remove(on_reload)
+            self._role.on_service.remove(on_reload)
             await self._private.close()
 
     async def _until(
@@ -167,7 +173,7 @@ class Parent:
     # --- what children serve ------------------------------------------------------------------
 
     def _listener(self, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
-        """Told of every reload, on the thread of whoever looked."""
+        """Told of every reload and service config, on the thread of whoever looked."""
 
         def accepted(_: object) -> None:
             self._role.reloader.show(self._publisher.take)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from inferflow.app.livebook import Book
 from inferflow.app.pinned import pins_of
 from inferflow.app.processes.snapshot import Accepted, Snapshot, write_head
 from inferflow.configstore import Served
 from inferflow.engine.scorer import Scorer
+from inferflow.plan.schema import ServiceDoc
 
 
-def snapshot_of(served: Mapping[str, Served], book: Book) -> Snapshot:
+def snapshot_of(served: Mapping[str, Served], book: Book, service: Mapping[str, Any]) -> Snapshot:
     """What serves now, last good versions included, and what is refused altogether."""
     return Snapshot(
         {
@@ -25,6 +27,7 @@ def snapshot_of(served: Mapping[str, Served], book: Book) -> Snapshot:
             for config_id, result in book.status.items()
             if config_id not in book.ids
         },
+        service,
     )
 
 
@@ -37,8 +40,10 @@ def _accepted(record: Served, scorer: Scorer | None) -> Accepted:
 class Publisher:
     """Writes the newest snapshot it was given; tried again, when that failed, by `flush`."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, service: Callable[[], ServiceDoc] = ServiceDoc) -> None:
+        """`service` says how log messages are written."""
         self._home = home
+        self._service = service
         self._turn = threading.Lock()
         self._newest: Snapshot | None = None
         self.version = ""
@@ -46,7 +51,7 @@ class Publisher:
 
     def take(self, served: Mapping[str, Served], book: Book) -> None:
         """Note what serves now. To be called in the order in which it came to serve."""
-        self._newest = snapshot_of(served, book)
+        self._newest = snapshot_of(served, book, self._service().model_dump())
 
     def flush(self) -> bool:
         """Write what is new. False when nothing is. Raises ConfigStoreFailed."""

@@ -48,6 +48,8 @@ class Snapshot:
     refused: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
     """Configs that do not serve, and why: callers are told that, and not that there is no such
     config."""
+    service: Mapping[str, Any] = field(default_factory=dict)
+    """How log messages are written; nothing where the settings say it."""
 
     @cached_property
     def text(self) -> str:
@@ -57,6 +59,7 @@ class Snapshot:
                 each: [problem.as_dict() for problem in self.refused[each]]
                 for each in sorted(self.refused)
             },
+            "service": dict(self.service),
         }
         return json.dumps(fields, indent=1)
 
@@ -75,6 +78,7 @@ class Snapshot:
                     each: tuple(Problem(**problem) for problem in problems)
                     for each, problems in fields["refused"].items()
                 },
+                dict(fields["service"]),
             )
         except (ValueError, TypeError, KeyError, AttributeError) as broken:
             raise ConfigStoreFailed(f"{_HEAD}: {broken}") from broken

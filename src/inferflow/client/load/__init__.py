@@ -10,8 +10,8 @@ due.
     print(run_load(load).latency_ms["p99"])
 """
 
-from inferflow.client.load.plan import Call, Load, call_for
+from inferflow.client.load.plan import Call, Load, call_for, with_key
 from inferflow.client.load.report import LoadReport
 from inferflow.client.load.running import run_load
 
-__all__ = ["Call", "Load", "LoadReport", "call_for", "run_load"]
+__all__ = ["Call", "Load", "LoadReport", "call_for", "run_load", "with_key"]

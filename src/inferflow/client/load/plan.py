@@ -12,6 +12,8 @@ from inferflow.client.aio import headers_of
 from inferflow.client.outgoing import outgoing
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidInput
+from inferflow.rpc.headers import AUTHORIZATION
+from inferflow.rpc.tls_channel import ChannelTls
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,13 @@ class Call:
     """Full path, such as `/Predict/InferPointWise`."""
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()
+
+
+def with_key(call: Call, key: str) -> Call:
+    """The same call by somebody with an API key; as it is without one."""
+    if not key:
+        return call
+    return replace(call, headers=(*call.headers, (AUTHORIZATION, f"Bearer {key}")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,8 @@ class Load:
     """For each call."""
     most_in_flight: int = 10_000
     """In an open loop, calls that are due beyond so many are not sent, and counted."""
+    tls: ChannelTls | None = None
+    """None calls in plain text."""
     first: float = 0.0
     """How much of the pause between two calls passes before the first."""
 

@@ -16,14 +16,13 @@ from inferflow.errors import Unreachable
 from inferflow.rpc.channel import open_channel
 from inferflow.rpc.options import ChannelOptions
 
-_ALONE = ChannelOptions(attempts=1, own_connection=True)
-"""Nothing is tried again, for a second try would hide the first."""
-
 
 @asynccontextmanager
 async def connected(load: Load) -> AsyncIterator[Ask]:
     """Every connection is up before the first call. Raises Unreachable when one does not come."""
-    channels = [open_channel(load.target, _ALONE) for _ in range(load.connections)]
+    # Nothing is tried again, for a second try would hide the first.
+    options = ChannelOptions(attempts=1, own_connection=True, tls=load.tls)
+    channels = [open_channel(load.target, options) for _ in range(load.connections)]
     try:
         try:
             async with asyncio.timeout(load.deadline_s):

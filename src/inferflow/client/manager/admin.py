@@ -12,6 +12,7 @@ from typing import Any
 from inferflow.client.manager.calls import ManagerCalls, declared
 from inferflow.client.manager.plain import plain
 from inferflow.client.manager.uploading import Progress, UploadFiles, upload
+from inferflow.rpc.tls_channel import ChannelTls
 
 Facts = dict[str, Any]
 
@@ -19,8 +20,10 @@ Facts = dict[str, Any]
 class FleetAdmin:
     """Close it, or use it in a `with` block."""
 
-    def __init__(self, managers: Sequence[str], key: str = "") -> None:
-        self.calls = ManagerCalls(managers, key)
+    def __init__(
+        self, managers: Sequence[str], key: str = "", *, tls: ChannelTls | None = None
+    ) -> None:
+        self.calls = ManagerCalls(managers, key, tls=tls)
 
     # --- models -----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from inferflow.errors import InferflowError, InvalidInput, Unreachable
 from inferflow.rpc.channel import open_blocking_channel
 from inferflow.rpc.headers import AUTHORIZATION
 from inferflow.rpc.options import ChannelOptions
+from inferflow.rpc.tls_channel import ChannelTls
 
 Message = Any
 T = TypeVar("T")
@@ -35,7 +36,12 @@ class ManagerCalls:
     """For any number of threads. Close it when done."""
 
     def __init__(
-        self, addresses: Sequence[str], key: str = "", *, timeout_s: float = PATIENCE_S
+        self,
+        addresses: Sequence[str],
+        key: str = "",
+        *,
+        timeout_s: float = PATIENCE_S,
+        tls: ChannelTls | None = None,
     ) -> None:
         """Waits for nobody. Raises InvalidInput for addresses that are none."""
         if not addresses:
@@ -44,7 +50,7 @@ class ManagerCalls:
         self._timeout_s = timeout_s
         self._metadata = ((AUTHORIZATION, f"Bearer {key}"),) if key else ()
         # Retries are ours: gRPC's own would repeat calls that change something.
-        options = ChannelOptions(attempts=1)
+        options = ChannelOptions(attempts=1, tls=tls)
         self._channels = [open_blocking_channel(address, options) for address in self.addresses]
         self._at = 0
         self._lock = threading.Lock()

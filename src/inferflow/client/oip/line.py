@@ -4,7 +4,9 @@ A channel is opened by the first call and belongs to the event loop that made it
 holds the line any longer, its channels close with it. A call that met no server, or one that was
 leaving, is made again, at another server when there are several: at most twice, only while a
 fifth of its time is left, and only as often as the line's budget allows. Running a model or an
-expression changes nothing, so that is safe. No other failure is repeated.
+expression changes nothing, so that is safe. No other failure is repeated. Where nobody answers any
+more, calls fail at once (`breaker`); where it is asked for, a slow call has a second chance
+(`hedging`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from math import inf
 from typing import Any
@@ -21,6 +24,8 @@ from typing import Any
 import grpc
 
 from inferflow.client.failures import AWAY
+from inferflow.client.hedging import Hedging
+from inferflow.client.oip.breaker import Breaker
 from inferflow.client.oip.budget import RetryBudget
 from inferflow.client.pausing import pause
 from inferflow.engine.deadline import Clock, Deadline
@@ -34,6 +39,7 @@ from inferflow.errors import (
 from inferflow.rpc.channel import channel_to, target_of
 from inferflow.rpc.headers import PUSHBACK, RETRY_AFTER
 from inferflow.rpc.options import MIB, ChannelOptions
+from inferflow.rpc.tls_channel import ChannelTls
 
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 
@@ -41,6 +47,10 @@ _ATTEMPTS = 3
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.1
 _LEAST_LEFT = 0.2
 """Share of a call's time that must be left for it to be worth another try."""
+_TELLING_S = 0.05
+"""A call that was given less time than this says nothing about a server that did not answer it."""
+_LONGEST_BACKOFF_MS = 500
+"""Between attempts to connect to a server that is away."""
 _SHORT = 300
 
 Headers = tuple[tuple[str, str], ...]
@@ -54,6 +64,10 @@ class LineOptions:
     max_answer_mb: int = 64
     eject_after_ms: int = 1_000
     """Of several servers, one that failed most calls for this long is left out for a while."""
+    hedge: bool = False
+    """Make a second copy of calls that take unusually long."""
+    tls: ChannelTls | None = None
+    """None calls in plain text."""
     clock: Clock = time.monotonic
     wait: Wait = asyncio.sleep
     chance: Callable[[], float] = field(default=random.random)
@@ -87,6 +101,8 @@ class Line:
         self._options = options
         self._method = method
         self._budget = RetryBudget(clock=options.clock)
+        self._breaker = Breaker(address, clock=options.clock)
+        self._hedging = Hedging(clock=options.clock) if options.hedge else None
         self._open: dict[asyncio.AbstractEventLoop, _Open] = {}
         self._target = ""
 
@@ -99,25 +115,45 @@ class Line:
     async def ask(self, body: bytes, name: str, deadline: Deadline) -> bytes:
         """The bytes of the answer. Raises Unreachable, Overloaded, DeadlinePassed, or what the
         method fails with."""
-        call = self._channel().call
+        if not self._breaker.lets_through():
+            raise Unreachable(self.address, 0, self._breaker.why)
+        began = self._options.clock()
+        try:
+            answer = await self._answer(body, name, deadline)
+        except Unreachable as away:
+            self._breaker.silent(away.why)
+            raise
+        except DeadlinePassed as late:
+            if self._options.clock() - began >= _TELLING_S:
+                self._breaker.silent(str(late))
+            raise
+        except InferflowError:
+            self._breaker.answered()
+            raise
+        self._breaker.answered()
+        return answer
+
+    async def _answer(self, body: bytes, name: str, deadline: Deadline) -> bytes:
         self._budget.count_call()
         for attempt in count(1):
             left_s = deadline.remaining_s()
             if left_s <= 0:
                 raise self._late(name, deadline)
             try:
-                answer: bytes = await call(
-                    body,
-                    timeout=None if left_s == inf else left_s,
-                    metadata=self._options.headers,
-                )
-                return answer
+                return await self._attempt(body, None if left_s == inf else left_s)
             except grpc.aio.AioRpcError as refused:
                 pause_s = self._pause(attempt)
                 if not self._may_repeat(refused, attempt, pause_s, deadline):
                     raise self._error(refused, name, attempt, deadline) from refused
             await self._options.wait(pause_s)
         raise AssertionError("counting has no end")
+
+    async def _attempt(self, body: bytes, timeout_s: float | None) -> bytes:
+        call = partial(
+            self._channel().call, body, timeout=timeout_s, metadata=self._options.headers
+        )
+        answer: bytes = await (call() if self._hedging is None else self._hedging.ask(call))
+        return answer
 
     def close(self) -> None:
         """Give up every channel. Later calls open new ones."""
@@ -140,8 +176,10 @@ class Line:
             ChannelOptions(
                 max_receive_bytes=options.max_answer_mb * MIB,
                 attempts=1,  # repeated here: gRPC knows attempts, but neither budget nor patience
+                max_backoff_ms=_LONGEST_BACKOFF_MS,
                 watch_health=are_several,
                 eject_after_ms=options.eject_after_ms,
+                tls=options.tls,
             ),
         )
         return _Open(channel, channel.unary_unary(self._method.path))

@@ -20,6 +20,7 @@ from inferflow.errors import InvalidInput
 from inferflow.plan.catalog import Endpoint, ModelSignature, TensorInfo, UnknownSignature
 from inferflow.rpc.channel import open_blocking_channel
 from inferflow.rpc.options import ChannelOptions
+from inferflow.rpc.tls_channel import ChannelTls
 
 METADATA = "/inference.GRPCInferenceService/ModelMetadata"
 
@@ -44,12 +45,19 @@ Known = RemoteSignature | UnknownSignature | None
 """None: the server answered that it has no such model."""
 
 
-def ask_signature(endpoint: Endpoint, *, timeout_s: float, headers: Headers = ()) -> Known:
+def ask_signature(
+    endpoint: Endpoint,
+    *,
+    timeout_s: float,
+    headers: Headers = (),
+    tls: ChannelTls | None = None,
+) -> Known:
     """Ask the server for a model's metadata, for as long as `timeout_s` at most."""
     assert endpoint.address is not None
     asked = _Request(name=endpoint.model, version=endpoint.version or "")
     try:
-        with open_blocking_channel(endpoint.address, ChannelOptions(attempts=1)) as channel:
+        options = ChannelOptions(attempts=1, tls=tls)
+        with open_blocking_channel(endpoint.address, options) as channel:
             body: bytes = channel.unary_unary(METADATA)(
                 asked.SerializeToString(), timeout=timeout_s, metadata=headers
             )

@@ -20,12 +20,14 @@ from inferflow.client.oip.line import Line, LineOptions
 from inferflow.client.oip.metadata import Known, RemoteSignature, ask_signature, read_signature
 from inferflow.client.oip.request import InferRequest
 from inferflow.client.oip.signatures import Mark, Signatures
+from inferflow.client.sdk.fleet import FleetOptions
 from inferflow.client.sdk.line import FleetLine
 from inferflow.client.sdk.registered import ask_registry
 from inferflow.dtypes import Array
 from inferflow.engine.deadline import Clock, Deadline
 from inferflow.errors import EngineFault, InvalidInput, ModelFailed
 from inferflow.plan.catalog import Endpoint, ModelSignature, UnknownSignature
+from inferflow.rpc.tls_channel import ChannelTls
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class RemoteOptions:
     """For calls that nobody set a limit for: no call waits for ever."""
     fleet_key: str = field(default="", repr=False)
     """The API key managers are shown."""
+    fleet_tls: ChannelTls | None = None
+    """How managers and their workers are called; None in plain text."""
     metadata_timeout_s: float = 5.0
     """How long a server may take to say what a model takes, when a config is loaded."""
     clock: Clock = time.monotonic
@@ -85,9 +89,17 @@ class RemoteModels:
     def _asked(self, endpoint: Endpoint) -> Known:
         options = self._options
         if endpoint.managers:
-            return ask_registry(endpoint, options.fleet_key, timeout_s=options.metadata_timeout_s)
+            return ask_registry(
+                endpoint,
+                options.fleet_key,
+                timeout_s=options.metadata_timeout_s,
+                tls=options.fleet_tls,
+            )
         return ask_signature(
-            endpoint, timeout_s=options.metadata_timeout_s, headers=options.line.headers
+            endpoint,
+            timeout_s=options.metadata_timeout_s,
+            headers=options.line.headers,
+            tls=options.line.tls,
         )
 
     def _line(self, endpoint: Endpoint) -> Line | FleetLine:
@@ -104,7 +116,9 @@ class RemoteModels:
 
     def _opened(self, endpoint: Endpoint, address: str) -> Line | FleetLine:
         if endpoint.managers:
-            return FleetLine(endpoint, self._options.fleet_key)
+            return FleetLine(
+                endpoint, self._options.fleet_key, FleetOptions(tls=self._options.fleet_tls)
+            )
         return Line(address, self._options.line)
 
 

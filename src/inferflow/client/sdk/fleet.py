@@ -26,6 +26,7 @@ from inferflow.client.sdk.workers import Worker, Workers, order
 from inferflow.engine.deadline import Clock, Deadline
 from inferflow.errors import DeadlinePassed, InferflowError, ModelUnavailable
 from inferflow.rpc.options import MIB, ChannelOptions
+from inferflow.rpc.tls_channel import ChannelTls
 
 _ROUNDS = 3
 _ROUNDS_LATER = 12
@@ -36,6 +37,8 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.025, 0.25
 @dataclass(frozen=True, slots=True)
 class FleetOptions:
     max_answer_mb: int = 64
+    tls: ChannelTls | None = None
+    """None calls in plain text."""
     clock: Clock = time.monotonic
     wall: Callable[[], float] = time.time
     """Time of day in seconds, which tokens go by."""
@@ -81,10 +84,19 @@ class Fleet:
     ) -> None:
         self.options = options or FleetOptions()
         self._workers = Workers(
-            ChannelOptions(max_receive_bytes=self.options.max_answer_mb * MIB, attempts=1)
+            ChannelOptions(
+                max_receive_bytes=self.options.max_answer_mb * MIB,
+                attempts=1,
+                tls=self.options.tls,
+            )
         )
         self._managers = Managers(
-            managers, key, self._workers, clock=self.options.clock, wall=self.options.wall
+            managers,
+            key,
+            self._workers,
+            tls=self.options.tls,
+            clock=self.options.clock,
+            wall=self.options.wall,
         )
         self._sessions = Sessions(self._managers.discover, clock=self.options.clock)
         self._budget = RetryBudget(clock=self.options.clock)

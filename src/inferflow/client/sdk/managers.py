@@ -23,6 +23,7 @@ from inferflow.errors import InferflowError, InvalidInput, ModelUnavailable, Rem
 from inferflow.rpc.channel import open_channel
 from inferflow.rpc.headers import AUTHORIZATION
 from inferflow.rpc.options import ChannelOptions
+from inferflow.rpc.tls_channel import ChannelTls
 
 DISCOVER = "/inferflow.serving.v1.Discovery/Discover"
 TIMEOUT_S = 5.0
@@ -64,6 +65,7 @@ class Managers:
         key: str,
         workers: Workers,
         *,
+        tls: ChannelTls | None = None,
         clock: Clock,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -72,7 +74,7 @@ class Managers:
         self._workers = workers
         self._clock = clock
         self._wall = wall
-        options = ChannelOptions(attempts=1)
+        options = ChannelOptions(attempts=1, tls=tls)
         self._channels = {address: open_channel(address, options) for address in addresses}
         self._calls: dict[str, Any] = {
             address: channel.unary_unary(DISCOVER) for address, channel in self._channels.items()

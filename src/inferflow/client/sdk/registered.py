@@ -15,15 +15,18 @@ from inferflow.client.sdk.managers import listed
 from inferflow.client.sdk.sessions import Wanted
 from inferflow.errors import DeadlinePassed, InferflowError, NotFound, Unreachable
 from inferflow.plan.catalog import Endpoint, UnknownSignature
+from inferflow.rpc.tls_channel import ChannelTls
 
 PRODUCTION = "production"
 
 _Metadata = message_class("inference.ModelMetadataResponse")
 
 
-def ask_registry(endpoint: Endpoint, key: str, *, timeout_s: float) -> Known:
+def ask_registry(
+    endpoint: Endpoint, key: str, *, timeout_s: float, tls: ChannelTls | None = None
+) -> Known:
     """Ask a manager for a model's schema, for as long as `timeout_s` at most."""
-    calls = ManagerCalls(listed(endpoint.managers), key, timeout_s=timeout_s)
+    calls = ManagerCalls(listed(endpoint.managers), key, timeout_s=timeout_s, tls=tls)
     try:
         asked = declared("GetModelRequest")(name=endpoint.model)
         model = calls.ask("Registry/GetModel", asked, "Model", repeatable=True)

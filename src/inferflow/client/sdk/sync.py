@@ -8,8 +8,10 @@ from types import TracebackType
 
 from inferflow.client.background import SHARED
 from inferflow.client.sdk.aio import AHEAD, AsyncFleetClient
+from inferflow.client.sdk.fleet import FleetOptions
 from inferflow.client.sdk.tensors import Inputs, Outputs
 from inferflow.errors import InvalidInput
+from inferflow.rpc.tls_channel import ChannelTls
 
 
 class FleetClient:
@@ -143,10 +145,15 @@ async def _next(answers: AsyncIterator[Outputs]) -> Outputs:
 
 
 def open_fleet_client(
-    managers: str | Sequence[str], *, key: str, deadline_ms: float | None
+    managers: str | Sequence[str],
+    *,
+    key: str,
+    deadline_ms: float | None,
+    tls: ChannelTls | None = None,
 ) -> FleetClient:
     async def opened() -> AsyncFleetClient:  # gRPC wants to be in its loop
-        return AsyncFleetClient(managers, key=key, deadline_ms=deadline_ms)
+        options = FleetOptions(tls=tls)
+        return AsyncFleetClient(managers, key=key, deadline_ms=deadline_ms, options=options)
 
     SHARED.hold()
     try:

@@ -66,6 +66,13 @@ class FollowedStore:
         self.mirror.close()
         self._store.close()
 
+    def why_nothing(self) -> str:
+        """Why there is no config to be had; empty when there are some."""
+        where = f"etcd at {self._client.options.addresses}"
+        if self.mirror.seen() is None:
+            return f"{where} has not answered: {self.mirror.why_away or 'no answer yet'}"
+        return "" if self.current().documents else f"{where} has none in {self.layout.configs}"
+
     def current(self) -> Folder:
         return self._last.folder if self.mirror.seen() is None else self._store.current()
 

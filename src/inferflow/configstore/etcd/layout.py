@@ -4,14 +4,17 @@
         archive/texts/<sha256>                what versions said
         archive/versions/<id>/<number>        every version, as JSON
         heads/<id>                            the newest version of each config
+        inputs/feature-schema                 what configs are compiled against
         model-config/config-map/<id>          a config
         model-config/config-map/<id>/<part>   or one of its three parts
         model-config/config-map               or all configs in one object
+        model-config/service-config           what holds for all configs, or a key per field
         status/<id>/<server>                  how a config stands on a server
 
 `model-config/` is the original's, and it follows every key that begins with `model-config`; so
-nothing of ours does. Names are such that what a server follows, `heads/` and `model-config/`, is
-one range with nothing else in it: a watch of it tells a push whole, and no server's status.
+nothing of ours does. Names are such that what a server follows, `heads/`, `inputs/` and
+`model-config/`, is one range with nothing else in it: a watch of it tells a push whole, and no
+server's status.
 """
 
 from __future__ import annotations
@@ -52,8 +55,13 @@ class Layout:
 
     @property
     def followed(self) -> tuple[bytes, bytes]:
-        """The range with every config and the newest version of each."""
+        """The range with every config, the newest version of each, and the feature schema."""
         return self.heads, prefix_end(self.configs.encode())
+
+    @property
+    def schema(self) -> bytes:
+        """The feature schema, as `features/schema.yaml` says it."""
+        return f"{self._home}/inputs/feature-schema".encode()
 
     def config(self, config_id: str) -> bytes:
         return f"{self.configs}config-map/{config_id}".encode()
@@ -73,20 +81,28 @@ class Layout:
     def status(self, config_id: str, server: str) -> bytes:
         return f"{self._home}/status/{config_id}/{server}".encode()
 
+    def service_field(self, key: str) -> str | None:
+        """Which field for all configs a key holds, empty for all of them; None for other keys."""
+        first, *rest = key.removeprefix(self.configs).split("/")
+        if not key.startswith(self.configs) or compared(first) != "serviceconfig":
+            return None
+        return "" if not rest else rest[0] if len(rest) == 1 else None
+
     def parse(self, key: str) -> Key | None:
         """What a key holds; None for what is no config's. Of names, case and hyphens do not
         matter; of ids everything does."""
         first, *rest = key.removeprefix(self.configs).split("/")
-        if not key.startswith(self.configs) or _compared(first) != "configmap":
+        if not key.startswith(self.configs) or compared(first) != "configmap":
             return None
         if not rest:
             return Key("all")
         if len(rest) == 1 and rest[0]:
             return Key("config", rest[0])
-        if len(rest) == 2 and rest[0] and _compared(rest[1]) in PARTS:
-            return Key("part", rest[0], PARTS[_compared(rest[1])])
+        if len(rest) == 2 and rest[0] and compared(rest[1]) in PARTS:
+            return Key("part", rest[0], PARTS[compared(rest[1])])
         return Key("stray", "/".join(rest))
 
 
-def _compared(name: str) -> str:
+def compared(name: str) -> str:
+    """Names that are equal so are the same name."""
     return name.replace("-", "").replace("_", "").lower()

@@ -81,7 +81,8 @@ class Keys:
 
         A key that the operator brought as `text` is taken in whenever it is not known yet.
         """
-        order = KeyOrder("first", [Permission.ADMIN, Permission.UPLOAD])
+        may = (Permission.ADMIN, Permission.UPLOAD, Permission.VIEW, Permission.CONFIGURE)
+        order = KeyOrder("first", may)
         if text:
             return await self._bring(NewKey(parse_key(text)[0], text), order)
         if len(self._live.keybook):

@@ -10,7 +10,9 @@ from typing import Any
 import grpc
 
 from inferflow._proto.pool import message_class
+from inferflow.access import Gate, OpenGate
 from inferflow.api.features.service import SERVICES, FeatureService
+from inferflow.api.guard import guarded
 from inferflow.featurestore import FeatureStore
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.server import start_server
@@ -48,10 +50,13 @@ class Caller:
 
 
 @asynccontextmanager
-async def serving(store: FeatureStore, **options: Any) -> AsyncIterator[Caller]:
+async def serving(
+    store: FeatureStore, *, gate: Gate | None = None, **options: Any
+) -> AsyncIterator[Caller]:
     options.setdefault("admission", Admission(10))
     service = FeatureService(lambda: store, **options)
-    server = await start_server(service.handlers(), services=SERVICES)
+    handlers = guarded(service.handlers(), gate or OpenGate())
+    server = await start_server(handlers, services=SERVICES)
     async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
         try:
             yield Caller(channel)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import grpc
 import pytest
 
-from inferflow.api.features.callers import Caller, Callers, digest
+from inferflow.access import CallerBook, Gate
+from inferflow.app.feature_callers import read_callers
+from inferflow.app.feature_store_settings import CallerTable
 from inferflow.featurestore import FeatureStore, MemoryBackend, parse_schema
 
 from .calls import Headers, called, query, writing
 
 SCHEMA = {"entities": {"item": {"keys": ["id"], "groups": {"g": {"features": {"f": "FP32"}}}}}}
-CALLERS = Callers(
-    {
-        "reader": Caller((digest("r1"), digest("r2")), frozenset({"read"})),
-        "writer": Caller((digest("w"),), frozenset({"write"})),
-    }
-)
+TABLES = {
+    "reader": CallerTable(token="r1", sha256=(sha256(b"r2").hexdigest(),)),
+    "writer": CallerTable(token="w", rights=("write",)),
+}
 
 
 def headers(name: str, token: str) -> Headers:
@@ -32,7 +34,8 @@ def outcome(method: str, *sent: tuple[str, str]) -> str:
         "persist": writing("item", [("g", ["f"])], [(["1"], [{"fp32_values": [1]}])]),
     }[method]
     try:
-        called(store, lambda caller: getattr(caller, method)(asked, sent), callers=CALLERS)
+        gate = Gate([], lambda: 0.0, callers=CallerBook(read_callers(None, TABLES)))
+        called(store, lambda caller: getattr(caller, method)(asked, sent), gate=gate)
     except grpc.aio.AioRpcError as refused:
         return f"{refused.code().name}: {refused.details()}"
     return "OK"
@@ -43,7 +46,7 @@ def test_a_reader_reads_with_either_of_its_tokens_and_does_not_write(token: str)
     assert outcome("retrieve", *headers("reader", token)) == "OK"
     assert outcome("decoded", *headers("reader", token)) == "OK"
     denied = outcome("persist", *headers("reader", token))
-    assert denied == "PERMISSION_DENIED: 'reader' may not write features"
+    assert denied == "PERMISSION_DENIED: key 'caller:reader' lacks the permission 'configure'"
 
 
 def test_a_writer_writes_and_does_not_read() -> None:

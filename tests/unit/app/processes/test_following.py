@@ -21,6 +21,7 @@ from inferflow.app.watching import open_reloading
 from inferflow.app.wiring import Embedded, open_bare
 from inferflow.engine.observer import Observer
 from inferflow.errors import ConfigStoreFailed, NotFound, PlanRejected
+from inferflow.plan.schema import ServiceDoc
 
 BOOKS = {"user": "ada", "book": ["1", "2"]}
 
@@ -40,7 +41,9 @@ class Child:
         settings = read_settings(root)
         self.gone = Gone()
         self.embedded: Embedded = open_bare(root, settings, observer=self.gone)
-        self.follower = Follower(self.embedded, home, open_served(root, settings).texts)
+        self.services: list[ServiceDoc] = []
+        texts = open_served(root, settings).texts
+        self.follower = Follower(self.embedded, home, texts, self.services.append)
         self.flow = Flow(self.embedded)
 
     def version(self, config_id: str = "ranker") -> str:
@@ -53,7 +56,7 @@ class Family:
     def __init__(self, root: Path, home: Path) -> None:
         self.root, self.home = root, home
         self.embedded, self.reloader = open_reloading(root)
-        self.publisher = Publisher(home)
+        self.publisher = Publisher(home, lambda: self.embedded.service)
         self.children: list[Child] = []
 
     def publish(self) -> bool:
@@ -105,6 +108,17 @@ def edit(root: Path, name: str, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+
+
+def test_how_log_messages_are_written_reaches_children(family: Family) -> None:
+    child = family.child()
+    child.follower.look()
+    assert child.services == []
+    family.embedded.service = ServiceDoc(v2_logging_type="arrow")
+    assert family.publish()
+    child.follower.look()
+    child.follower.look()
+    assert child.services == [ServiceDoc(v2_logging_type="arrow")]
 
 
 def test_a_child_serves_what_the_parent_does_and_imports_nothing(family: Family) -> None:

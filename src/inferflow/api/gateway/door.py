@@ -1,0 +1,146 @@
+"""Nobody gets past a route's rule, before a byte of the body is read.
+
+A browser cannot send headers with a WebSocket: there the first message may hold the key, within a
+few seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+from fastapi import Request, WebSocket
+from starlette.exceptions import WebSocketException
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
+
+from inferflow.access import KeyCard, Permission
+from inferflow.access.gate import Credentials, Gate, OpenGate
+from inferflow.api.bearer import bearer
+from inferflow.api.gateway.failing import refusal, request_id_of
+from inferflow.api.gateway.ports import ANYBODY, Caller
+from inferflow.api.gateway.rates import Rates
+from inferflow.api.gateway.rules import RULES, Rule
+from inferflow.errors import EngineFault, InferflowError, Unauthenticated
+from inferflow.rpc.headers import AUTHORIZATION
+
+WHAT = "an API key"
+_KEY_WITHIN_S = 5.0
+_POLICY = 1008
+_HEADER = AUTHORIZATION.encode()
+
+
+class Door:
+    def __init__(self, gate: Gate | OpenGate, rates: Rates) -> None:
+        self._gate = gate
+        self._rates = rates
+
+    @property
+    def is_open(self) -> bool:
+        return self._gate.is_open
+
+    def guard(self, route: BaseRoute) -> None:
+        """Put a route behind its rule. Raises EngineFault when it has none."""
+        if not isinstance(route, Route | WebSocketRoute):
+            raise EngineFault(f"{route!r} cannot be guarded")
+        route.app = self._guarded(route.app, rule_of(route))
+
+    async def admit(self, scope: Scope, rule: Rule, key: str) -> Caller:
+        """Raises Unauthenticated, PermissionDenied or RateLimited."""
+        if rule.needs is None:
+            return ANYBODY
+        about = scope["path_params"].get(rule.about) if rule.about else None
+        shown = Credentials(key=key, source=_source(scope))
+        card = await self._gate.admit(shown, needs=rule.needs, model=about)
+        caller = ANYBODY if self._gate.is_open else _caller(card, key)
+        self._rates.take(caller, shown.source)
+        return caller
+
+    async def identify(self, scope: Scope, key: str) -> Caller:
+        """Whose key it is, whatever it is good for. Raises Unauthenticated or RateLimited."""
+        shown = Credentials(key=key, source=_source(scope))
+        return _caller(await self._gate.admit(shown, needs=frozenset(Permission)), key)
+
+    def _guarded(self, app: ASGIApp, rule: Rule) -> ASGIApp:
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            state: dict[str, Any] = {**scope.get("state", {})}
+            scope["state"] = state
+            if scope["type"] == "http":
+                state["caller"] = await self.admit(scope, rule, shown_key(scope))
+            else:
+                state["door"], state["rule"] = self, rule
+            await app(scope, receive, send)
+
+        return guarded
+
+
+def rule_of(route: Route | WebSocketRoute) -> Rule:
+    verbs = sorted(route.methods or ()) if isinstance(route, Route) else ["WS"]
+    found = {RULES.get(f"{verb} {route.path}") for verb in verbs if verb != "HEAD"}
+    rule = found.pop() if len(found) == 1 else None
+    if rule is None:
+        raise EngineFault(f"{' '.join(verbs)} {route.path} has no rule in api/gateway/rules.py")
+    return rule
+
+
+def shown_key(scope: Scope) -> str:
+    """The key in the headers, empty without one. Raises Unauthenticated for what is none."""
+    shown = [
+        (AUTHORIZATION, value.decode("latin-1"))
+        for name, value in scope["headers"]
+        if name == _HEADER
+    ]
+    return bearer(shown, what=WHAT) if shown else ""
+
+
+def _source(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""
+
+
+def _caller(card: KeyCard, key: str) -> Caller:
+    return Caller(card.key_id, card.name, card.permissions, key, card.rate is not None)
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, for a route that the door has let them through to."""
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def admit_socket(websocket: WebSocket) -> Caller:
+    """Accept a socket and let its caller in by the route's rule; with a problem as its only
+    message, and closed, when they may not."""
+    door: Door = websocket.state.door
+    rule: Rule = websocket.state.rule
+    await websocket.accept()
+    try:
+        key = shown_key(websocket.scope)
+        if not key and rule.needs is not None and not door.is_open:
+            key = await _first_message(websocket)
+        return await door.admit(websocket.scope, rule, key)
+    except InferflowError as refused:
+        response = refusal(refused, websocket.url.path, request_id_of(websocket.scope))
+        await websocket.send_text(bytes(response.body).decode())
+        raise WebSocketException(_POLICY, str(refused)[:100]) from refused
+
+
+async def readmit(websocket: WebSocket, caller: Caller) -> None:
+    """Count one more message of a caller who may have lost its rights since. Raises as
+    `Door.admit` does."""
+    await websocket.state.door.admit(websocket.scope, websocket.state.rule, caller.credential)
+
+
+async def _first_message(websocket: WebSocket) -> str:
+    try:
+        async with asyncio.timeout(_KEY_WITHIN_S):
+            message = orjson.loads(await websocket.receive_text())
+    except (TimeoutError, orjson.JSONDecodeError, WebSocketDisconnect, KeyError):
+        message = None
+    if not isinstance(message, dict) or message.get("type") != "auth":
+        raise Unauthenticated('the first message must be {"type": "auth", "key": "ifk_…"}')
+    key = message.get("key")
+    if not isinstance(key, str):
+        raise Unauthenticated("the first message has no key")
+    return key

@@ -1,0 +1,56 @@
+"""Routes to try requests, and to look at those that servers keep."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from inferflow.api.gateway.management import play_shapes as shapes
+from inferflow.api.gateway.management.having import having
+from inferflow.api.gateway.management.ports import BackOffice, Facts
+from inferflow.api.gateway.management.rejecting import rejecting
+from inferflow.explanation.json_text import plain
+
+Last = Annotated[int, Query(ge=1, le=1000, description="The newest so many.")]
+
+
+def playground_router(office: BackOffice) -> APIRouter:
+    router = APIRouter(prefix="/api/v1", tags=["playground"])
+
+    @router.get("/samples", response_model=shapes.SampleList)
+    async def list_samples(config: str = "") -> Facts:
+        """The project's sample requests, of one config or of all."""
+        return {"samples": await having(office.playground, "playground").samples(config)}
+
+    @router.post(
+        "/playground/{config_id}",
+        response_model=shapes.Played,
+        response_model_exclude_unset=True,
+    )
+    async def play(config_id: str, body: shapes.PlayBody) -> Facts:
+        """Score a request and say what happened; with overrides, also what would have.
+
+        Nothing is written, counted or logged."""
+        with rejecting():
+            found = await having(office.playground, "playground").play(
+                config_id, body.request, item=body.item, overrides=body.overrides.model_dump()
+            )
+        told: Facts = plain(found)
+        return told
+
+    @router.get("/recordings", response_model=shapes.RecordingList)
+    async def list_recordings(last: Last = 50) -> Facts:
+        """Requests that were slow, failed or asked to be kept; newest first."""
+        return {"recordings": await having(office.recordings, "recordings").latest(last)}
+
+    @router.get(
+        "/recordings/{recording}",
+        response_model=shapes.RecordingDocument,
+        response_model_exclude_unset=True,
+    )
+    async def get_recording(recording: str, item: str = "") -> Facts:
+        """One of them, step by step; with `item`, all columns of that target."""
+        return await having(office.recordings, "recordings").get(recording, item)
+
+    return router

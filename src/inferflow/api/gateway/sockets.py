@@ -1,0 +1,92 @@
+"""Conversations over a WebSocket: a text comes, its answer goes back, in the order they came.
+
+Some answers may be on their way at a time; whoever sends more than that is not read from until
+there is room, so a fast sender waits in its own buffers and not in ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from fastapi import WebSocket
+from starlette.websockets import WebSocketDisconnect
+
+from inferflow.api.gateway.beside import beside
+from inferflow.api.gateway.door import admit_socket, readmit
+from inferflow.api.gateway.failing import refusal
+from inferflow.api.gateway.ports import Beside, Caller, Ports
+from inferflow.errors import InferflowError
+
+AHEAD = 16
+_TOO_BIG = 1009
+_LEAVING = 1001
+
+Answer = Callable[[str, Beside], Awaitable[bytes]]
+"""Never fails: what went wrong is an answer too."""
+
+
+async def converse(websocket: WebSocket, answer: Answer, ports: Ports) -> None:
+    """Until the caller leaves."""
+    caller = await admit_socket(websocket)
+    about = beside(websocket, caller, ports.bounds)
+    talk = _Conversation(websocket, answer, caller, about)
+    sending = asyncio.ensure_future(talk.send())
+    parting = asyncio.ensure_future(talk.part(ports.leaving))
+    try:
+        while not sending.done():
+            text = await websocket.receive_text()
+            if len(text) > ports.bounds.body_bytes:
+                await websocket.close(_TOO_BIG, "the message is too large")
+                return
+            await talk.take(text)
+    except (WebSocketDisconnect, KeyError):
+        pass  # they left, or sent bytes where texts are wanted
+    finally:
+        sending.cancel()
+        parting.cancel()
+        talk.give_up()
+        await asyncio.gather(sending, parting, return_exceptions=True)
+
+
+class _Conversation:
+    def __init__(self, websocket: WebSocket, answer: Answer, caller: Caller, about: Beside) -> None:
+        self._websocket = websocket
+        self._answer = answer
+        self._caller = caller
+        self._about = about
+        self._room = asyncio.Semaphore(AHEAD)
+        self._pending: asyncio.Queue[asyncio.Task[bytes]] = asyncio.Queue()
+
+    async def take(self, text: str) -> None:
+        await self._room.acquire()
+        self._pending.put_nowait(asyncio.ensure_future(self._answered(text)))
+
+    async def send(self) -> None:
+        while True:
+            task = await self._pending.get()
+            try:
+                await self._websocket.send_text((await task).decode())
+            finally:
+                task.cancel()
+            self._room.release()
+
+    async def part(self, leaving: asyncio.Event) -> None:
+        """Close when the gateway is about to end, after what was asked is answered."""
+        await leaving.wait()
+        for _ in range(AHEAD):
+            await self._room.acquire()
+        await self._websocket.close(_LEAVING, "this gateway is leaving")
+
+    def give_up(self) -> None:
+        """Whatever is under way is for nobody any more."""
+        while not self._pending.empty():
+            self._pending.get_nowait().cancel()
+
+    async def _answered(self, text: str) -> bytes:
+        try:
+            await readmit(self._websocket, self._caller)
+        except InferflowError as refused:
+            path = self._websocket.url.path
+            return bytes(refusal(refused, path, self._about.request_id).body)
+        return await self._answer(text, self._about)

@@ -1,0 +1,49 @@
+"""A gateway before a project that is served in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from inferflow.app.role import Role
+from inferflow.app.serving import Serving
+from inferflow.app.setting_values import reached
+from inferflow.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from inferflow.app.local_fleet import LocalFleet
+
+Told = Callable[[str, str], None]
+"""Hears where the gateway answers, or an empty text and why there is none."""
+
+
+@asynccontextmanager
+async def gateway_before(
+    role: Role, serving: Serving, *, told: Told, fleet: LocalFleet | None = None
+) -> AsyncIterator[None]:
+    """A gateway before a project that is served, unless the settings want none."""
+    settings = role.settings
+    if not settings.gateway.enabled:
+        yield
+        return
+    try:
+        from inferflow.app.backoffice.office import office_beside
+        from inferflow.app.gateway import Behind, gateway_beside
+    except ModuleNotFoundError:
+        told("", str(MissingExtra("gateway", for_what="HTTP and the web pages")))
+        yield
+        return
+    async with office_beside(role, fleet) as office:
+        behind = Behind(
+            target=reached(serving.settings.bind, serving.grpc.port),
+            models=f"manager://{fleet.address}" if fleet is not None else "",
+            models_key=fleet.key if fleet is not None else "",
+            office=office,
+        )
+        async with gateway_beside(settings, behind) as gateway:
+            told(gateway.url, "")
+            try:
+                yield
+            finally:
+                await office.let_go()

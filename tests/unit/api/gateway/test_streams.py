@@ -1,0 +1,130 @@
+"""Streams of requests over a WebSocket."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.websockets import WebSocketDisconnect
+
+from inferflow.api.gateway.ports import Bounds
+
+from .behind import WS, EchoModels, KnownScoring, asking, keys
+
+
+def request(tracking_id: str, *products: str) -> dict[str, object]:
+    return {"tracking_id": tracking_id, "entities": {"user": "7", "product": list(products)}}
+
+
+def test_answers_come_in_the_order_of_the_requests() -> None:
+    with (
+        asking(scoring=KnownScoring()) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        for number in range(40):
+            socket.send_json(request(str(number), *map(str, range(number + 1))))
+        answers = [socket.receive_json() for _ in range(40)]
+    assert [each["tracking_id"] for each in answers] == [str(number) for number in range(40)]
+    assert [len(each["targets"]) for each in answers] == list(range(1, 41))
+
+
+def test_a_request_that_fails_says_so_in_its_place() -> None:
+    with (
+        asking(scoring=KnownScoring()) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        socket.send_json(request("1", "a"))
+        socket.send_json({"tracking_id": "2", "entitiez": {}})
+        socket.send_text("{")
+        socket.send_json(request("4", "a"))
+        first, second, third, fourth = (socket.receive_json() for _ in range(4))
+    assert (first["tracking_id"], fourth["tracking_id"]) == ("1", "4")
+    assert (second["status"], second["field"], second["tracking_id"]) == (400, "entitiez", "2")
+    assert (third["status"], third["field"]) == (400, "body")
+
+
+def test_a_browser_shows_its_key_in_the_first_message() -> None:
+    who = keys(shop="inference", looker="view")
+    with asking(gate=who.gate, scoring=KnownScoring()) as client:
+        with client.websocket_connect(f"{WS}/v1/stream/ranker") as socket:
+            socket.send_json({"type": "auth", "key": who.texts["shop"]})
+            socket.send_json(request("1", "a"))
+            assert socket.receive_json()["tracking_id"] == "1"
+        with client.websocket_connect(f"{WS}/v1/stream/ranker", headers=who["shop"]) as socket:
+            socket.send_json(request("1", "a"))
+            assert socket.receive_json()["tracking_id"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [
+        ({"type": "auth", "key": "ifk_no"}, 401),
+        ({"type": "auth"}, 401),
+        ({"entities": {}}, 401),
+        ("looker", 403),
+    ],
+)
+def test_who_may_not_is_told_why_and_left(first: object, status: int) -> None:
+    who = keys(looker="view")
+    if first == "looker":
+        first = {"type": "auth", "key": who.texts["looker"]}
+    with (
+        asking(gate=who.gate, scoring=KnownScoring()) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        socket.send_json(first)
+        assert socket.receive_json()["status"] == status
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_json()
+    assert closed.value.code == 1008
+
+
+def test_each_message_counts_as_a_request() -> None:
+    with (
+        asking(scoring=KnownScoring(), bounds=Bounds(rate="3/minute")) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        for number in range(3):
+            socket.send_json(request(str(number), "a"))
+        answers = [socket.receive_json() for _ in range(3)]
+    assert [each.get("status") for each in answers] == [None, None, 429]
+
+
+def test_pages_of_other_hosts_cannot_connect() -> None:
+    with (
+        asking(scoring=KnownScoring()) as client,
+        pytest.raises(WebSocketDisconnect),
+        client.websocket_connect(
+            f"{WS}/v1/stream/ranker", headers={"origin": "https://evil.example"}
+        ),
+    ):
+        pass
+
+
+def test_models_answer_streams_too() -> None:
+    tensor = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1, 2.5]}
+    with (
+        asking(models=EchoModels()) as client,
+        client.websocket_connect(f"{WS}/v2/models/echo/stream") as socket,
+    ):
+        socket.send_json({"id": "a", "inputs": [tensor]})
+        socket.send_json({"id": "b", "inputs": 1})
+        answered, refused = socket.receive_json(), socket.receive_json()
+    assert (answered["id"], answered["outputs"][0]["data"]) == ("a", [1.0, 2.5])
+    assert refused == {"id": "b", "error": "inputs: a list is wanted"}
+
+
+def test_a_gateway_that_ends_answers_what_was_asked_and_says_goodbye() -> None:
+    leaving = asyncio.Event()
+    with (
+        asking(scoring=KnownScoring(), leaving=leaving) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        socket.send_json(request("1", "a"))
+        assert socket.receive_json()["tracking_id"] == "1"
+        assert client.portal is not None
+        client.portal.call(leaving.set)
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_json()
+        assert client.get("/health/ready").text == "draining"
+    assert closed.value.code == 1001

@@ -1,0 +1,127 @@
+"""A fleet asked through its manager, servers about themselves, and settings."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from inferflow.api.gateway.management.log_shapes import SettingList
+from inferflow.api.gateway.management.ports import KeyWish, LogQuery
+from inferflow.app.backoffice.fleet import ManagedFleet
+from inferflow.app.backoffice.logs import ProjectLogs
+from inferflow.app.backoffice.pages import RemotePages
+from inferflow.app.backoffice.settings_page import ProjectSettings
+from inferflow.app.settings import read_settings
+
+
+class Admin:
+    """Answers every call with its name, and keeps what it was asked."""
+
+    def __init__(self, key: str, asked: list[Any]) -> None:
+        self._key = key
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            self._asked.append((self._key, name, given, named))
+            return {"key": {"key_id": "k"}, "secret": "ifk_once"} if name == "create_key" else name
+
+        return call
+
+    def __enter__(self) -> Admin:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._asked.append("closed")
+
+
+def test_each_call_is_made_with_the_key_of_whoever_asks_and_then_closed() -> None:
+    asked: list[Any] = []
+    opened: Any = lambda key: Admin(key, asked)  # noqa: E731
+    fleet = ManagedFleet(opened, "own")
+
+    async def ask() -> None:
+        assert await fleet.models("hers") == "models"
+        assert await fleet.model("", "like") == "model"
+        await fleet.upload(
+            "", "like", {"model.onnx": Path("x")}, version="1", stage="", description="d"
+        )
+        await fleet.promote("", "like", "1", "staging", "why")
+        await fleet.delete_version("", "like", "1")
+        await fleet.set_traffic("", "like", {"1": 100.0})
+        await fleet.workers("")
+        await fleet.drain("", "w")
+        await fleet.keys("")
+        await fleet.revoke_key("", "k")
+        await fleet.audit("", 5)
+        made = await fleet.create_key("", KeyWish("n", ["view"], ["a*"], 7, 2.0, 3))
+        assert made == {"key": {"key_id": "k"}, "text": "ifk_once"}
+
+    asyncio.run(ask())
+    assert asked[:4] == [
+        ("hers", "models", (), {}),
+        "closed",
+        ("own", "model", ("like",), {}),
+        "closed",
+    ]
+    limits = {"models": ["a*"], "expires_ms": 7, "per_second": 2.0, "burst": 3}
+    assert ("own", "create_key", ("n", ["view"]), limits) in asked
+    assert asked.count("closed") == 12
+
+
+def test_servers_elsewhere_are_asked_over_a_client() -> None:
+    class Client:
+        async def configs(self) -> list[Any]:
+            return ["config"]
+
+        async def recordings(self, last: int) -> list[Any]:
+            return [last]
+
+        async def recording(self, recording: str, item: str) -> dict[str, Any]:
+            return {recording: item}
+
+    client: Any = Client()
+    pages = RemotePages(client)
+    assert asyncio.run(pages.configs()) == ["config"]
+    assert asyncio.run(pages.latest(5)) == [5]
+    assert asyncio.run(pages.get("a-1", "7")) == {"a-1": "7"}
+
+
+def test_settings_are_told_with_secrets_as_stars(tmp_path: Path) -> None:
+    (tmp_path / "inferflow.toml").write_text("[etcd]\npassword = 'hush'\n")
+    found = asyncio.run(ProjectSettings(tmp_path, {}).settings())
+    SettingList.model_validate({"settings": found})
+    told = {each["name"]: each for each in found}
+    assert (told["etcd.password"]["value"], told["etcd.password"]["source"]) == (
+        "***",
+        "inferflow.toml",
+    )
+    assert "hush" not in str(found)
+    assert told["gateway.port"]["environment"]
+
+
+def test_a_log_that_is_off_has_no_records_and_says_so(starter: Path) -> None:
+    logs = ProjectLogs(starter, read_settings(starter))
+    assert asyncio.run(logs.page(LogQuery())) == {"sink": "off", "records": [], "next": None}
+    assert asyncio.run(logs.stats()) == []
+
+
+def test_a_log_in_files_is_read_back(starter: Path) -> None:
+    from inferflow.app.flow import open_flow
+
+    config = starter / "configs/ranker.yaml"
+    text = config.read_text().replace(
+        "response_config:\n", "response_config:\n    logging_perc: 100\n"
+    )
+    config.write_text(text)
+    sink = read_settings(starter).logs.model_copy(update={"sink": "files"})
+    with open_flow(starter, settings={"logs": sink}) as flow:
+        flow.score("ranker", user="ada", book=["1", "2"], tracking_id="t1")
+    logs = ProjectLogs(starter, read_settings(starter, {"logs": sink}))
+    told = asyncio.run(logs.page(LogQuery(config_id="ranker")))
+    (record,) = told["records"]
+    assert (told["sink"], told["next"]) == ("files", None)
+    assert (record["tracking_id"], record["kind"]) == ("t1", "targets")
+    assert [row["id"] for row in record["rows"]] == ["1", "2"]
+    assert asyncio.run(logs.stats())[0]["requests"] == 1

@@ -6,13 +6,14 @@ BIN    := $(VENV)/bin
 # uv is used when it is on the PATH because it is faster; plain pip does the same.
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "VIRTUAL_ENV=$(VENV) uv pip install -q" || echo "$(BIN)/python -m pip install -q --disable-pip-version-check")
 
-.PHONY: help setup services ui demo test robustness check docs audit format bench bench-serving bench-worker bench-gateway bench-distributed fuzz proto lock clean
+.PHONY: help setup services ui demo test robustness soak check docs audit format bench bench-serving bench-worker bench-gateway bench-distributed fuzz proto lock clean
 
 help:
 	@echo "make demo     serve the demo shop with its web pages, and print a ranking"
 	@echo "make ui       build the web pages into the package (Node 20.19 or newer)"
 	@echo "make test     set everything up and run every test"
-	@echo "make robustness  hurt the servers a fleet depends on, and see that it recovers"
+	@echo "make robustness  break everything a fleet is made of and depends on, and print what was measured"
+	@echo "make soak     mixed load with reloads and restarts, for SOAK_SECONDS=600"
 	@echo "make services install the servers that tests use (Debian, as root)"
 	@echo "make check    lint, types, import contracts, documentation, and no secrets in the repository"
 	@echo "make docs     read the documentation as a site"
@@ -91,8 +92,13 @@ test: $(VENV)/.dev
 	-@$(MAKE) --no-print-directory services ui
 	$(BIN)/python -m pytest -n auto
 
+# With every test elsewhere that shows what docs/operate/robustness.md promises.
 robustness: $(VENV)/.dev
-	$(BIN)/python -m pytest -m robustness tests/robustness
+	$(BIN)/python -m pytest -m "robustness or scenario" tests/robustness $$(grep -rl --include='test_*.py' 'mark\.scenario(' tests)
+
+SOAK_SECONDS ?= 600
+soak: $(VENV)/.dev
+	SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/python -m pytest -m robustness tests/robustness/test_soak.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

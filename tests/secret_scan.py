@@ -15,21 +15,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 FORMS = {
-    "API key of Inferflow": r"ifk_[0-9a-f]{12}_(?P<inferflow>[A-Za-z0-9_-]{43})",
-    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+(?P<pem>[A-Za-z0-9+/=]{40,})",
-    "AWS key": r"\b(?:AKIA|ASIA)(?P<aws>[0-9A-Z]{16})\b",
-    "GitHub token": r"\bgh[pousr]_(?P<github>[A-Za-z0-9]{36,})\b",
-    "GitLab token": r"\bglpat-(?P<gitlab>[A-Za-z0-9_-]{20,})\b",
-    "Slack token": r"\bxox[abeoprs]-(?P<slack>[A-Za-z0-9-]{20,})\b",
-    "Google API key": r"\bAIza(?P<google>[A-Za-z0-9_-]{35})\b",
-    "npm token": r"\bnpm_(?P<npm>[A-Za-z0-9]{36})\b",
-    "PyPI token": r"\bpypi-(?P<pypi>AgE[A-Za-z0-9_-]{50,})\b",
-    "signed token": r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ(?P<jwt>[A-Za-z0-9_-]{16,})\.[A-Za-z0-9_-]{16,}",
+    # Each begins with a literal text, which makes looking for it fast; the group is the secret.
+    "API key of Inferflow": r"ifk_[0-9a-f]{12}_([A-Za-z0-9_-]{43})",
+    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----\s+([A-Za-z0-9+/=]{40,})",
+    "AWS key": r"A[KS]IA([0-9A-Z]{16})\b",
+    "GitHub token": r"gh[pousr]_([A-Za-z0-9]{36,})\b",
+    "GitLab token": r"glpat-([A-Za-z0-9_-]{20,})\b",
+    "Slack token": r"xox[abeoprs]-([A-Za-z0-9-]{20,})\b",
+    "Google API key": r"AIza([A-Za-z0-9_-]{35})\b",
+    "npm token": r"npm_([A-Za-z0-9]{36})\b",
+    "PyPI token": r"pypi-(AgE[A-Za-z0-9_-]{50,})\b",
+    "signed token": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ([A-Za-z0-9_-]{16,})\.[A-Za-z0-9_-]{16,}",
 }
 FEWEST_DISTINCT = 10
 LARGEST = 2_000_000
 
-_ANY = re.compile("|".join(f"(?:{form})" for form in FORMS.values()))
+_FORMS = {kind: re.compile(form) for kind, form in FORMS.items()}
 
 
 def files() -> Iterator[Path]:
@@ -44,14 +45,13 @@ def files() -> Iterator[Path]:
 
 def findings(paths: Iterable[Path]) -> Iterator[str]:
     """Each as `file:line: what`; never the secret itself."""
-    kinds = dict(zip(_ANY.groupindex, FORMS, strict=True))
     for path in paths:
         text = path.read_text("utf-8", errors="ignore")
-        for found in _ANY.finditer(text):
-            group = found.lastgroup or ""
-            if len(set(found[group])) >= FEWEST_DISTINCT:
-                line = text.count("\n", 0, found.start()) + 1
-                yield f"{path}:{line}: {kinds[group]}"
+        for kind, form in _FORMS.items():
+            for found in form.finditer(text):
+                if len(set(found[1])) >= FEWEST_DISTINCT:
+                    line = text.count("\n", 0, found.start()) + 1
+                    yield f"{path}:{line}: {kind}"
 
 
 def main() -> int:

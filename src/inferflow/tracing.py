@@ -2,8 +2,8 @@
 
 A process that traces has one `Tracer` in use. Whoever answers calls begins a span for each of them
 (`Tracer.begin`); what is done on its behalf, in its task or in one it started, finds that span with
-`current_span()` and makes children of it. Where nobody traces there is no span, and asking for it is
-all that is done.
+`current_span()` and makes children of it. Where nobody traces there is no span, and asking for it
+is all that is done.
 
 Whether a trace is kept is decided once, where it begins, and travels with it: what is not kept
 still has its ids, for others and for log lines, and costs no more than that. A span is a plain

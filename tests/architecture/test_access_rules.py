@@ -195,6 +195,7 @@ async def over(role: str, project: Path, use: Callable[[Any, Keys], Awaitable[No
         await use(channel, keys)
 
 
+@pytest.mark.scenario("G7")
 @pytest.mark.parametrize("role", ROLES)
 def test_every_permission_does_on_a_running_server_what_the_rules_say_and_no_more(
     role: str, project: Path
@@ -217,6 +218,7 @@ def test_every_permission_does_on_a_running_server_what_the_rules_say_and_no_mor
     asyncio.run(over(role, project, use))
 
 
+@pytest.mark.scenario("G7")
 @pytest.mark.parametrize("role", ROLES)
 def test_nobody_without_a_key_gets_further_than_health(role: str, project: Path) -> None:
     async def use(channel: Any, _: Keys) -> None:

@@ -348,6 +348,7 @@ def test_reading_leaves_no_trace(place: Place, store: ConfigStore) -> None:
 # --- many at once ---------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("K4")
 def test_threads_that_count_up_lose_no_count(place: Place) -> None:
     """Each reads the number, adds one and pushes it for the version it has read."""
     place.open().push(draft(config(0)))

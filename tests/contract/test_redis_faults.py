@@ -51,6 +51,7 @@ def test_a_server_that_is_gone_is_a_typed_error_and_one_that_is_back_is_used_aga
     asyncio.run(reads())
 
 
+@pytest.mark.scenario("D14")
 def test_an_answer_that_came_too_late_is_never_taken_for_the_next_one(
     backend: RedisBackend,
     own_redis: RedisServer,  # noqa: F811
@@ -67,6 +68,7 @@ def test_an_answer_that_came_too_late_is_never_taken_for_the_next_one(
     asyncio.run(reads())
 
 
+@pytest.mark.scenario("D14")
 def test_a_server_that_hangs_costs_no_more_than_the_timeout(
     own_redis: RedisServer,  # noqa: F811
 ) -> None:

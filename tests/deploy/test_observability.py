@@ -203,7 +203,8 @@ def test_every_alert_fires_when_it_should_and_alone(tmp_path: Path) -> None:
     tests = [firing_test(name, **facts) for name, facts in FIRING.items()]
     file, rules = tmp_path / "tests.yaml", tmp_path / "rules.yaml"
     rules.write_text(yaml.safe_dump({"groups": [without_words(group) for group in GROUPS]}))
-    file.write_text(yaml.safe_dump({"rule_files": [str(rules)], "tests": tests}))
+    asked = {"rule_files": [str(rules)], "evaluation_interval": "5m", "tests": tests}
+    file.write_text(yaml.safe_dump(asked))
     promtool("test", "rules", str(file), folder=tmp_path)
 
 

@@ -230,6 +230,7 @@ def test_a_server_that_comes_back_is_found_again(shop: Path) -> None:
             again.close()
 
 
+@pytest.mark.scenario("A10")
 def test_of_several_servers_one_may_die_and_one_may_leave(shop: Path) -> None:
     golden = document(shop, "ranker")
     servers = [start(shop) for _ in range(3)]

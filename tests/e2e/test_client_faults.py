@@ -39,6 +39,7 @@ def broken_at_first(times: int, how: str) -> Fault:
     return lambda connection: how if connection < times else "pass"
 
 
+@pytest.mark.scenario("B4")
 @pytest.mark.parametrize("how", ["refuse", "cut"])
 def test_a_call_outlives_connections_that_break(server: Process, how: str) -> None:
     with (
@@ -58,6 +59,7 @@ def test_a_call_is_not_repeated_past_its_deadline(server: Process) -> None:
         client.score("ranker", **REQUEST, deadline_ms=300)
 
 
+@pytest.mark.scenario("B5")
 def test_a_server_that_never_speaks_costs_no_more_than_the_deadline(server: Process) -> None:
     with (
         FaultProxy(server.port, lambda _: "hang") as proxy,
@@ -67,6 +69,7 @@ def test_a_server_that_never_speaks_costs_no_more_than_the_deadline(server: Proc
         client.score("ranker", **REQUEST, deadline_ms=300)
 
 
+@pytest.mark.scenario("B5")
 def test_a_listener_that_never_accepts_costs_no_more_than_the_deadline() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -79,12 +82,14 @@ def test_a_listener_that_never_accepts_costs_no_more_than_the_deadline() -> None
             client.score("ranker", **REQUEST, deadline_ms=300)
 
 
+@pytest.mark.scenario("B6")
 def test_of_several_addresses_one_may_be_dead_from_the_start(server: Process, dead: str) -> None:
     with inferflow.connect([dead, f"127.0.0.1:{server.port}"]) as client:
         for _ in range(20):
             assert len(client.score("ranker", **REQUEST)) == 2
 
 
+@pytest.mark.scenario("B6")
 def test_an_address_where_nobody_is_is_named(dead: str) -> None:
     with (
         inferflow.connect(dead, attempts=2) as client,

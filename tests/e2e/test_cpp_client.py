@@ -112,6 +112,7 @@ def test_without_a_manager_it_says_so(program: Path, fleet: FleetRun) -> None:
     assert "busy: model 'doubler' is not available: 127.0.0.1:1" in done.stderr
 
 
+@pytest.mark.scenario("A1")
 def test_calls_move_to_another_worker_when_one_is_killed(program: Path, fleet: FleetRun) -> None:
     second = fleet.add_worker("w2")
     calling = subprocess.Popen(

@@ -83,6 +83,7 @@ def test_a_first_start_without_etcd_names_it_and_gets_ready_by_itself(
         embedded.close()
 
 
+@pytest.mark.scenario("C2")
 def test_a_later_start_without_etcd_serves_what_was_served_last(
     books: Path,
     fragile_etcd: EtcdServer,  # noqa: F811

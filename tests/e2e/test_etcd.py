@@ -53,6 +53,7 @@ def test_configs_in_etcd_are_pushed_served_and_rolled_back(fleet: Fleet) -> None
         process.close()
 
 
+@pytest.mark.scenario("C3")
 def test_a_bad_config_is_refused_where_operators_see_it_and_the_last_good_one_serves(
     fleet: Fleet, client: EtcdClient
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_bad_config_is_refused_where_operators_see_it_and_the_last_good_one_se
     until(lambda: shown() == [])
 
 
+@pytest.mark.scenario("C1", "C2")
 def test_etcd_may_be_away_while_serving_and_at_the_start(fleet: Fleet) -> None:
     fleet.push(fleet.text)
     process = fleet.serve()
@@ -101,6 +103,7 @@ def test_etcd_may_be_away_while_serving_and_at_the_start(fleet: Fleet) -> None:
         process.close()
 
 
+@pytest.mark.scenario("C2")
 def test_a_first_start_without_etcd_is_not_ready_and_heals(fleet: Fleet) -> None:
     fleet.etcd.kill()
     popen = launch(fleet.folder, "--port", "0", "--http-port", "0", **fleet.environment)

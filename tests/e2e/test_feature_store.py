@@ -151,6 +151,7 @@ def test_callers_of_a_file_have_their_rights_and_change_while_it_runs(
     assert refused(lambda: prices(process, "1", headers=one))[0] == "UNAUTHENTICATED"
 
 
+@pytest.mark.scenario("G12")
 def test_beyond_this_machine_callers_have_to_be_known(shop: Path, tmp_path: Path) -> None:
     popen = launch(shop, "--bind", "0.0.0.0", INFERFLOW_DATA_DIR=str(tmp_path / "rows"))
     _, told = popen.communicate(timeout=60)

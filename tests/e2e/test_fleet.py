@@ -79,6 +79,7 @@ def test_a_worker_that_ends_leaves_by_itself(fleet: FleetRun) -> None:
     assert fleet.worker_states()["w3"] == "draining"
 
 
+@pytest.mark.scenario("G4", "G6")
 def test_a_revoked_key_is_refused_by_managers_at_once_and_by_workers_within_a_heartbeat(
     fleet: FleetRun,
 ) -> None:
@@ -112,6 +113,7 @@ def refused(fleet: FleetRun, found: object) -> str:
     return ""
 
 
+@pytest.mark.scenario("G3")
 def test_forged_and_borrowed_tokens_are_refused(fleet: FleetRun) -> None:
     fleet.publish("sealed", scale(2))
     fleet.publish("other", scale(2))
@@ -131,6 +133,7 @@ def test_forged_and_borrowed_tokens_are_refused(fleet: FleetRun) -> None:
     worker.end()
 
 
+@pytest.mark.scenario("G9")
 def test_a_key_that_asks_too_often_is_told_to_come_back(fleet: FleetRun) -> None:
     fleet.publish("busy", scale(2))
     key = fleet.key("hasty", "inference", per_second=0.01, burst=3)
@@ -187,6 +190,7 @@ def test_the_version_in_production_is_loaded_before_anybody_asks(fleet: FleetRun
     assert fleet.infer("warm", 1) == [5]
 
 
+@pytest.mark.scenario("H3")
 @pytest.mark.parametrize("content", [b"", b"<html>", b"\x80\x04pickle", scale(2)[:40]])
 def test_what_is_no_model_never_becomes_visible(fleet: FleetRun, content: bytes) -> None:
     with pytest.raises(InvalidInput):

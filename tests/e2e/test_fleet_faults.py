@@ -48,6 +48,7 @@ def test_a_worker_that_was_killed_is_no_longer_named(fleet: FleetRun) -> None:
     until(lambda: named(fleet, "m") == {"w1", "w2"})
 
 
+@pytest.mark.scenario("A6", "A7")
 def test_a_managers_restart_is_not_noticed_by_sessions_and_workers_come_back(
     fleet: FleetRun,
 ) -> None:
@@ -86,6 +87,7 @@ def stable(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return models
 
 
+@pytest.mark.scenario("A15")
 def test_an_upload_that_was_cut_off_goes_on_after_the_managers_death(fleet: FleetRun) -> None:
     port = free_port()
     manager = fleet.add_manager(port=port)
@@ -115,6 +117,7 @@ def test_an_upload_that_was_cut_off_goes_on_after_the_managers_death(fleet: Flee
     assert reached[-1] == len(content) == made["size"]
 
 
+@pytest.mark.scenario("A15")
 def test_an_upload_survives_a_manager_that_dies_under_it(fleet: FleetRun) -> None:
     port = free_port()
     manager = fleet.add_manager(port=port)
@@ -142,6 +145,7 @@ def test_an_upload_survives_a_manager_that_dies_under_it(fleet: FleetRun) -> Non
     assert (made["version"], made["size"]) == ("1", len(content))
 
 
+@pytest.mark.scenario("H5")
 def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(fleet: FleetRun) -> None:
     fleet.add_manager()
     fleet.add_worker("w1")
@@ -171,6 +175,7 @@ def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(fleet: Flee
     assert "inferflow_manager_model_problems 1.0" in fleet.roles[0].get("/metrics")
 
 
+@pytest.mark.scenario("H5")
 def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
     fleet: FleetRun,
 ) -> None:
@@ -185,6 +190,7 @@ def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
     assert fleet.infer("m", 1) == [2]
 
 
+@pytest.mark.scenario("I8")
 def test_a_worker_with_more_than_enough_to_do_is_not_taken_for_dead(fleet: FleetRun) -> None:
     fleet.add_manager()
     fleet.add_worker("w1")
@@ -217,6 +223,7 @@ def test_a_worker_that_waits_for_its_manager_joins_when_it_comes(fleet: FleetRun
     assert fleet.infer("m", 2) == [4]
 
 
+@pytest.mark.scenario("A12")
 def test_two_managers_share_a_fleet_and_one_is_enough(
     fleet: FleetRun,
     postgres: PostgresServer,  # noqa: F811

@@ -149,6 +149,7 @@ def half_sent(gateway: GatewayProcess, sent: bytes) -> bytes:
         return found
 
 
+@pytest.mark.scenario("G13")
 def test_requests_that_do_not_come_whole_are_not_waited_for(gateway: GatewayProcess) -> None:
     assert half_sent(gateway, b"POST /v1/score/ranker HTTP/1.1\r\nhost: localhost\r\n") in (
         b"",
@@ -166,6 +167,7 @@ def test_its_numbers_are_by_route(gateway: GatewayProcess) -> None:
     assert "here.js" not in text
 
 
+@pytest.mark.scenario("A4")
 def test_asked_to_end_it_lets_requests_finish(shop: Path, server: Process) -> None:
     gateway = start_gateway(str(shop), "--target", f"127.0.0.1:{server.port}")
     request = document(shop, "ranker")
@@ -188,6 +190,7 @@ def test_asked_to_end_it_lets_requests_finish(shop: Path, server: Process) -> No
     assert set(statuses) == {200}
 
 
+@pytest.mark.scenario("G12")
 def test_beyond_this_machine_it_wants_to_know_callers(shell: Any) -> None:
     refused = shell("inferflow gateway --port 0 --bind 0.0.0.0", code=1)
     assert "INFERFLOW_KEYS_FILE" in refused.stderr
@@ -208,7 +211,7 @@ def test_keys_of_a_file_open_it_and_wrong_ones_do_not(
         shown = {"authorization": f"Bearer {text}", "host": "flow.example"}
         assert gateway.http.post(path, json=request).status_code == 401
         assert gateway.http.post(path, json=request, headers=shown).status_code == 200
-        assert gateway.http.post("/v2/repository/index", headers=shown).status_code == 404
+        assert gateway.http.post("/v2/repository/index", headers=shown).status_code == 403
         assert gateway.http.get("/api/v1/me", headers=shown).json()["name"] == "shop"
     finally:
         gateway.close()

@@ -196,6 +196,7 @@ def test_all_processes_answer_and_their_metrics_add_up_to_what_was_asked(
     assert server.process.get("/health/live") == (200, b"true")
 
 
+@pytest.mark.scenario("A2")
 def test_one_that_is_killed_costs_the_calls_it_had_and_comes_back(
     server: Server, callers: Callers
 ) -> None:
@@ -306,6 +307,7 @@ def test_a_recording_is_found_whichever_process_holds_it_and_whichever_is_asked(
     assert config["plan"].encode() in configs(b"", timeout=10)
 
 
+@pytest.mark.scenario("A4")
 def test_ending_under_load_loses_nothing(root: Path) -> None:
     with serving(root, INFERFLOW_DRAIN_PAUSE="10s") as server:
         pids = server.pids()
@@ -340,6 +342,7 @@ def test_asked_to_end_while_its_processes_start_it_ends_with_0(root: Path) -> No
     assert "Traceback" not in err
 
 
+@pytest.mark.scenario("A14")
 def test_children_do_not_outlive_their_parent(root: Path) -> None:
     with serving(root) as server:
         pids = server.pids()

@@ -113,6 +113,7 @@ def test_a_served_project_with_models_in_a_worker_answers_the_same(
         served.close()
 
 
+@pytest.mark.scenario("A1")
 def test_a_worker_that_is_killed_costs_nobody_an_answer(shop: Path, worker: StartWorker) -> None:
     first, second = worker(), worker()
     endpoints = {"": address(first, second)}
@@ -135,6 +136,7 @@ def test_a_worker_that_is_killed_costs_nobody_an_answer(shop: Path, worker: Star
                 each.result()
 
 
+@pytest.mark.scenario("A13")
 def test_a_worker_that_hangs_is_left_at_the_deadline_and_named(
     shop: Path, worker: StartWorker
 ) -> None:

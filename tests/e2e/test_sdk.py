@@ -129,6 +129,7 @@ def under_load(fleet: FleetRun, client: FleetClient) -> Iterator[Callable[..., L
         each._ends.set()
 
 
+@pytest.mark.scenario("A1")
 def test_a_worker_killed_under_load_fails_no_call(
     fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
@@ -143,6 +144,7 @@ def test_a_worker_killed_under_load_fails_no_call(
     load.end()
 
 
+@pytest.mark.scenario("A11")
 def test_workers_may_be_replaced_one_by_one_under_load(
     fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
@@ -157,6 +159,7 @@ def test_workers_may_be_replaced_one_by_one_under_load(
     load.end()
 
 
+@pytest.mark.scenario("A6")
 def test_calls_go_on_while_the_manager_is_away_and_when_it_is_back(
     fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
@@ -184,6 +187,7 @@ def test_calls_go_on_while_the_manager_is_away_and_when_it_is_back(
         assert asked(late, "doubler", 2) == 4
 
 
+@pytest.mark.scenario("A3")
 def test_the_only_worker_comes_back_and_so_do_answers(fleet: FleetRun, client: FleetClient) -> None:
     fleet.publish("doubler", scale(2))
     worker = fleet.add_worker("w1")
@@ -202,6 +206,7 @@ def test_the_only_worker_comes_back_and_so_do_answers(fleet: FleetRun, client: F
     until(answers)
 
 
+@pytest.mark.scenario("A13")
 def test_a_hung_worker_is_left_alone_after_a_few_calls(
     fleet: FleetRun, client: FleetClient
 ) -> None:
@@ -230,6 +235,7 @@ def _id(fleet: FleetRun, address: str) -> str:
         return next(str(w["worker_id"]) for w in admin.workers() if w["address"] == address)
 
 
+@pytest.mark.scenario("A12")
 def test_one_of_two_managers_is_enough(
     tmp_path: Path,
     postgres: PostgresServer,  # noqa: F811

@@ -192,6 +192,7 @@ def test_scores_over_mutual_tls_everywhere_are_those_of_one_process(secured: Sec
 ALL = ("manager", "worker", "feature-store", "numerix", "serve")
 
 
+@pytest.mark.scenario("G10")
 @pytest.mark.parametrize("role", ALL)
 def test_no_connection_without_a_certificate_of_the_authority_reaches_a_handler(
     secured: Secured, role: str, tmp_path: Path
@@ -221,6 +222,7 @@ def test_health_over_http_is_private_too(secured: Secured, role: str) -> None:
         assert answer.status == 200
 
 
+@pytest.mark.scenario("G1")
 def test_a_client_without_a_key_or_with_a_wrong_one_is_not_let_in(secured: Secured) -> None:
     wrong = secured.secrets["shop"][:-1] + ("A" if secured.secrets["shop"][-1] != "A" else "B")
     for key in ("", wrong, "ifk_nonsense", secured.secrets["callers"]):
@@ -262,6 +264,7 @@ def test_feature_store_and_compute_service_ask_for_keys_too(secured: Secured) ->
     assert status(secured.roles["manager"].address, MODELS, tls) == "UNAUTHENTICATED"
 
 
+@pytest.mark.scenario("G9")
 def test_a_key_that_asks_too_often_is_told_when_to_come_back(secured: Secured) -> None:
     with secured.connect("slow") as client:
         for _ in range(2):
@@ -271,6 +274,7 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_back(secured: Secured) -
     assert getattr(refused.value, "retry_after_ms", 0) > 1_000
 
 
+@pytest.mark.scenario("G6")
 def test_a_revoked_key_ends_while_the_server_runs(secured: Secured) -> None:
     with secured.connect("ends") as client:
         client.score("ranker", user="ada", book=BOOKS)
@@ -322,6 +326,7 @@ def served_serial(address: str, secured: Secured) -> int:
     return x509.load_der_x509_certificate(found).serial_number
 
 
+@pytest.mark.scenario("B7")
 def test_certificates_are_renewed_while_calls_go_on_and_none_fails(secured: Secured) -> None:
     done, failed, stop = [0], [], threading.Event()
 
@@ -354,6 +359,7 @@ def test_certificates_are_renewed_while_calls_go_on_and_none_fails(secured: Secu
     assert failed == []
 
 
+@pytest.mark.scenario("G10")
 def test_a_server_that_is_not_who_it_should_be_is_not_called(
     secured: Secured, tmp_path: Path
 ) -> None:

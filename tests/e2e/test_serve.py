@@ -70,6 +70,7 @@ def test_the_older_call_answers_the_same_in_text(client: WireClient, shop: Path)
     assert [float(row[at]) for row in rows] == pytest.approx(golden["expect"][header[at]], abs=1e-5)
 
 
+@pytest.mark.scenario("K5")
 def test_many_callers_at_once_each_get_their_own_answer(client: WireClient, shop: Path) -> None:
     golden = document(shop, "ranker")
     ids, values = golden["entities"]["product"], golden["expect"]["blend:final_score"]
@@ -112,6 +113,7 @@ def test_refusals_have_their_status_and_the_connection_lives_on(
     assert len(client.ask(good).target_scores) == len(good.targets)
 
 
+@pytest.mark.scenario("I3")
 def test_large_requests_are_answered_while_small_ones_go_on(client: WireClient, shop: Path) -> None:
     good = document(shop, "ranker")
     large = {**good, "entities": {"user": "7", "product": [str(n) for n in range(1, 5001)]}}
@@ -137,6 +139,7 @@ def test_the_version_of_the_config_comes_with_the_answer(client: WireClient, sho
     assert len(dict(state.trailing_metadata())["x-inferflow-config-version"]) == 32
 
 
+@pytest.mark.scenario("A4")
 def test_no_call_is_lost_when_the_server_is_asked_to_end(shop: Path, generated: Any) -> None:
     process = start(shop, INFERFLOW_DRAIN_PAUSE="10s")
     client = WireClient(generated, f"127.0.0.1:{process.port}")
@@ -170,6 +173,7 @@ def test_the_process_ends_with_0_when_asked(shop: Path, stop: signal.Signals) ->
     assert start(shop).end(stop) == 0
 
 
+@pytest.mark.scenario("I7")
 @pytest.mark.parametrize("option", ["--port", "--http-port"])
 def test_a_taken_port_is_a_clear_error(shop: Path, server: Process, option: str) -> None:
     other = {"--port": "--http-port", "--http-port": "--port"}[option]
@@ -192,6 +196,7 @@ def test_a_setting_that_cannot_be_is_a_clear_error(shop: Path) -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.scenario("G12")
 def test_listening_beyond_this_machine_must_be_meant(shop: Path) -> None:
     popen = launch(shop, "--bind", "0.0.0.0", "--port", "0", "--http-port", "0")
     _, err = popen.communicate(timeout=60)

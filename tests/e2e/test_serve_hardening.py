@@ -63,18 +63,21 @@ def refusal(server: Process, body: bytes, **more: Any) -> grpc.RpcError:
 # --- too large ------------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("F2")
 def test_a_message_over_the_limit_is_refused_and_the_limit_named(server: Process) -> None:
     refused = refusal(server, data(2, "x" * 17_000_000))
     assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert str(16 * 1024 * 1024) in refused.details()
 
 
+@pytest.mark.scenario("F2")
 def test_headers_over_the_limit_are_refused(server: Process) -> None:
     metadata = [("x-large", "x" * 100_000)]
     refused = refusal(server, REQUESTS["InferPointWise"], metadata=metadata)
     assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+@pytest.mark.scenario("F3")
 def test_a_million_targets_are_refused_and_nobody_else_notices(server: Process) -> None:
     refused = refusal(server, wide(3) + data(5, data(1, "7")) * 1_000_000)
     assert refused.code() is grpc.StatusCode.INVALID_ARGUMENT
@@ -125,6 +128,7 @@ class Connections:
         await asyncio.gather(*[channel.close() for channel in self._channels])
 
 
+@pytest.mark.scenario("I1")
 def test_the_surplus_is_refused_with_a_hint_and_the_rest_is_answered(shop: Path) -> None:
     process = start(shop, INFERFLOW_MAX_WAIT="20ms")
     try:
@@ -144,6 +148,7 @@ def test_the_surplus_is_refused_with_a_hint_and_the_rest_is_answered(shop: Path)
 # --- clients that do not speak --------------------------------------------------------------
 
 
+@pytest.mark.scenario("G13")
 @pytest.mark.parametrize("said", [b"", b"PRI * HTTP/2.0\r\n"], ids=["nothing", "half a preface"])
 def test_a_connection_that_does_not_speak_is_closed(server: Process, said: bytes) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
@@ -152,6 +157,7 @@ def test_a_connection_that_does_not_speak_is_closed(server: Process, said: bytes
             pass  # what the server says first; then it hangs up
 
 
+@pytest.mark.scenario("G13")
 def test_slow_http_clients_cannot_keep_out_health_checks(server: Process) -> None:
     host, port = server.http.removeprefix("http://").split(":")
     with ExitStack() as held:
@@ -165,6 +171,7 @@ def test_slow_http_clients_cannot_keep_out_health_checks(server: Process) -> Non
 # --- servers that go ------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("A10")
 def test_nobody_notices_that_one_of_two_servers_was_killed(shop: Path) -> None:
     golden = document(shop, "ranker")
     servers = [start(shop) for _ in range(2)]
@@ -185,6 +192,7 @@ def test_nobody_notices_that_one_of_two_servers_was_killed(shop: Path) -> None:
             each.close()
 
 
+@pytest.mark.scenario("A13")
 def test_a_server_that_hangs_is_noticed(shop: Path) -> None:
     process = start(shop)
     options = ChannelOptions(keepalive_ms=500, keepalive_timeout_ms=500, attempts=1)
@@ -205,6 +213,7 @@ def test_a_server_that_hangs_is_noticed(shop: Path) -> None:
         process.close()
 
 
+@pytest.mark.scenario("I6")
 def test_a_data_folder_that_cannot_be_written_is_a_clear_error(shop: Path, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file")
@@ -218,6 +227,7 @@ def test_a_data_folder_that_cannot_be_written_is_a_clear_error(shop: Path, tmp_p
     assert "bug in Inferflow" not in last
 
 
+@pytest.mark.scenario("A5")
 def test_a_second_signal_ends_the_waiting_and_is_no_failure(shop: Path) -> None:
     process = start(shop, INFERFLOW_DRAIN_PAUSE="1h", INFERFLOW_DRAIN_GRACE="1h")
     process.popen.send_signal(signal.SIGTERM)

@@ -102,6 +102,7 @@ def test_a_hung_run_is_stopped_at_its_deadline_while_others_go_on(worker: Worker
         pass
 
 
+@pytest.mark.scenario("A13")
 def test_a_model_that_was_quick_and_hangs_does_not_hold_up_the_worker(
     worker: WorkerProcess,
 ) -> None:
@@ -132,6 +133,7 @@ def test_what_waits_is_batched_and_the_reasons_are_counted(
     assert sum(reasons) == runs
 
 
+@pytest.mark.scenario("I3")
 def test_the_urgent_overtake_those_who_wait(
     tmp_path: Path, starting: Callable[..., WorkerProcess]
 ) -> None:
@@ -174,6 +176,7 @@ def test_a_queue_timeout_of_a_request_is_kept(
         holding.result()
 
 
+@pytest.mark.scenario("H7")
 def test_models_make_room_for_each_other_within_the_memory_budget(
     tmp_path: Path, starting: Callable[..., WorkerProcess]
 ) -> None:
@@ -216,6 +219,7 @@ def test_a_quantised_model_answers_nearly_the_same(
     assert rough == pytest.approx(exact, rel=0.2)
 
 
+@pytest.mark.scenario("A8")
 def test_a_model_that_ended_the_process_again_and_again_is_left_alone(
     tmp_path: Path, starting: Callable[..., WorkerProcess]
 ) -> None:
@@ -236,6 +240,7 @@ def test_a_model_that_ended_the_process_again_and_again_is_left_alone(
     assert worker.metric("inferflow_worker_model_available", model="fatal") == 0
 
 
+@pytest.mark.scenario("A4")
 def test_no_call_is_lost_when_the_worker_is_asked_to_end(
     folder: Path,
 ) -> None:
@@ -271,6 +276,7 @@ def test_the_process_ends_with_0_when_asked(folder: Path, stop: signal.Signals) 
     assert start(folder).end(stop) == 0
 
 
+@pytest.mark.scenario("A5")
 def test_a_hung_run_does_not_keep_the_process_when_it_is_asked_twice(folder: Path) -> None:
     worker = start(folder)
     with ThreadPoolExecutor(1) as threads:
@@ -284,6 +290,7 @@ def test_a_hung_run_does_not_keep_the_process_when_it_is_asked_twice(folder: Pat
         assert hung.result()[0] in ("UNAVAILABLE", "CANCELLED")
 
 
+@pytest.mark.scenario("I7")
 @pytest.mark.parametrize("option", ["--port", "--http-port"])
 def test_a_taken_port_is_a_clear_error(folder: Path, worker: WorkerProcess, option: str) -> None:
     other = {"--port": "--http-port", "--http-port": "--port"}[option]
@@ -295,6 +302,7 @@ def test_a_taken_port_is_a_clear_error(folder: Path, worker: WorkerProcess, opti
     assert "Traceback" not in err
 
 
+@pytest.mark.scenario("G12")
 def test_listening_beyond_this_machine_must_be_meant(folder: Path) -> None:
     popen = launch(folder, "--bind", "0.0.0.0", "--port", "0", "--http-port", "0")
     _, err = popen.communicate(timeout=60)
@@ -302,6 +310,7 @@ def test_listening_beyond_this_machine_must_be_meant(folder: Path) -> None:
     assert err.splitlines()[-1].startswith("error: bind: 0.0.0.0")
 
 
+@pytest.mark.scenario("I6")
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     popen = launch(tmp_path, "--port", "0", "--http-port", "0")
     _, err = popen.communicate(timeout=60)
@@ -309,6 +318,7 @@ def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     assert "no models folder" in err.splitlines()[-1]
 
 
+@pytest.mark.scenario("F2")
 def test_messages_larger_than_allowed_are_refused_and_the_connection_lives_on(
     worker: WorkerProcess,
 ) -> None:

@@ -25,6 +25,7 @@ def fuzzed() -> Iterator[Fuzzed]:
     fuzzed.close()
 
 
+@pytest.mark.scenario("F1")
 def test_what_a_fuzzer_found_is_answered_or_refused(fuzzed: Fuzzed) -> None:
     met = set()
     for _, given_ in kept():
@@ -36,6 +37,7 @@ def test_what_a_fuzzer_found_is_answered_or_refused(fuzzed: Fuzzed) -> None:
     assert met >= {(path, StatusCode.OK) for path in PATHS}
 
 
+@pytest.mark.scenario("F1")
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(SEEDS), st.randoms(use_true_random=False), st.sampled_from(PATHS))
 def test_requests_with_other_fields_are_answered_or_refused(

@@ -2,15 +2,20 @@
 
 A test asks for a `scenario` with the id of a fault and its name in words, and states each criterion
 through it. Every statement is kept with the test's report before it is checked, so that one that
-does not hold is in the summary as well; the summary is printed at the end of a run.
+does not hold is in the summary as well; the summary is printed at the end of a run. Tests that are
+only marked with an id are in it with how many of them passed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from inferflow.tabular import table
+
+from .catalogue import Entry, in_order
 
 PROPERTY = "scenario"
 """The name of the report's property; its values are `Statement.parts`."""
@@ -63,10 +68,40 @@ class Scenario:
         assert holds, f"{self._id} {self._fault}: {criterion}; measured {measured}"
 
 
+class Outcomes:
+    """How the tests ended that are marked with an id."""
+
+    PROPERTY: ClassVar[str] = "marked"
+    """The name of the report's property; its values are ids."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+
+    def note(self, id: str, outcome: str) -> None:
+        self._counts.setdefault(id, Counter())[outcome] += 1
+
+    def parts(self, listed: Mapping[str, Entry]) -> list[list[str]]:
+        """As those of a statement, in the words of the catalogue."""
+        return [
+            [id, listed[id].fault, listed[id].promise, _told(counts), _verdict(counts)]
+            for id, counts in self._counts.items()
+        ]
+
+
+def _told(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+
+
+def _verdict(counts: Counter[str]) -> str:
+    if counts["failed"] or counts["error"]:
+        return "NOT OK"
+    return "ok" if counts["passed"] else "-"
+
+
 StartScenario = Callable[[str, str], Scenario]
 
 
 def summary(statements: Iterable[list[str]]) -> list[str]:
     """Lines of all statements, by id."""
-    rows = sorted(statements, key=lambda parts: parts[0])
+    rows = sorted(statements, key=lambda parts: in_order(parts[0]))
     return table(("id", "fault", "criterion", "measured", ""), rows)

@@ -119,6 +119,7 @@ def test_a_hung_etcd_is_noticed_and_costs_no_reader_anything(
         until(lambda: held(mirror) == {b"/m/a": b"1", b"/m/b": b"1"})
 
 
+@pytest.mark.scenario("C10")
 def test_a_hung_member_is_left_for_one_that_answers(fragile_etcd: EtcdServer) -> None:
     other = EtcdServer(find_etcd())
     client = EtcdClient(EtcdOptions((fragile_etcd.address, other.address), dial_timeout_s=1))
@@ -139,6 +140,7 @@ def _answers(client: EtcdClient) -> bool:
     return True
 
 
+@pytest.mark.scenario("C13")
 def test_what_was_written_while_etcd_crashed_is_what_is_mirrored(
     fragile_etcd: EtcdServer, client: EtcdClient
 ) -> None:
@@ -180,6 +182,7 @@ def test_what_was_written_while_etcd_crashed_is_what_is_mirrored(
         assert mirror.drifts == 0
 
 
+@pytest.mark.scenario("C12")
 def test_an_etcd_that_lost_its_data_is_believed_at_the_next_listing(
     fragile_etcd: EtcdServer, client: EtcdClient
 ) -> None:
@@ -219,6 +222,7 @@ def guarded() -> Iterator[EtcdServer]:
 ROOT = {"username": "root", "password": "secret"}
 
 
+@pytest.mark.scenario("C9")
 def test_a_login_that_expired_or_was_forgotten_is_made_again(guarded: EtcdServer) -> None:
     with fresh(guarded, **ROOT) as root, mirrored(root) as mirror:
         assert mirror.wait(10)
@@ -236,6 +240,7 @@ def test_a_login_that_expired_or_was_forgotten_is_made_again(guarded: EtcdServer
         until(lambda: set(held(mirror)) == {b"/m/a", b"/m/b", b"/m/c"})
 
 
+@pytest.mark.scenario("C9")
 def test_rights_that_are_taken_away_leave_what_was_seen_and_come_back(guarded: EtcdServer) -> None:
     login = {"username": "ann", "password": "secret"}
     as_root = ("--user", "root:secret")

@@ -79,9 +79,7 @@ def test_requests_are_answered_with_marks_while_redis_is_dead(
     own_redis.process.stop(signal.SIGKILL)
     fleet.load.wait_for("marked")
     own_redis.start()
-    state_all(
-        scenario("R-kill", "Redis behind the feature store killed, started again"), fleet.load
-    )
+    state_all(scenario("D14", "Redis behind the feature store killed, started again"), fleet.load)
 
 
 def test_requests_are_answered_with_marks_while_redis_hangs(
@@ -94,7 +92,7 @@ def test_requests_are_answered_with_marks_while_redis_hangs(
         fleet.load.wait_for("marked")
     finally:
         own_redis.process.resume()
-    state_all(scenario("R-hang", "Redis behind the feature store hangs"), fleet.load)
+    state_all(scenario("D14", "Redis behind the feature store hangs"), fleet.load)
 
 
 def test_a_redis_that_is_slow_costs_time_and_then_marks_and_no_answer(
@@ -102,7 +100,7 @@ def test_a_redis_that_is_slow_costs_time_and_then_marks_and_no_answer(
     own_redis: RedisServer,  # noqa: F811
     scenario: StartScenario,
 ) -> None:
-    tried = scenario("R-slow", "Redis behind the feature store slower than the deadline")
+    tried = scenario("D14", "Redis behind the feature store slower than the deadline")
     write_starter(tmp_path / "books")
     with FaultProxy(own_redis.port, lambda _: "pass") as proxy:
         fleet = Fleet(tmp_path / "books", f"redis://127.0.0.1:{proxy.port}")
@@ -130,7 +128,7 @@ def test_a_redis_that_is_down_at_the_start_is_used_when_it_comes(
     try:
         fleet.load.wait_for("marked")
         own_redis.start()
-        state_all(scenario("R-start", "Redis behind the feature store down at start"), fleet.load)
+        state_all(scenario("D14", "Redis behind the feature store down at start"), fleet.load)
     finally:
         fleet.end()
 
@@ -140,7 +138,7 @@ def test_a_service_that_drains_costs_no_answer_its_features_for_long(
 ) -> None:
     assert fleet.store.end() == 0
     fleet.restart_store()
-    state_all(scenario("D-drain", "feature store drains and is started again"), fleet.load)
+    state_all(scenario("D15", "feature store drains and is started again"), fleet.load)
 
 
 @pytest.fixture
@@ -150,6 +148,7 @@ def cluster() -> Iterator[RedisCluster]:
     made.end()
 
 
+@pytest.mark.scenario("D14")
 def test_a_cluster_that_lost_a_node_says_so_and_recovers_with_it(cluster: RedisCluster) -> None:
     backend = RedisBackend(RedisOptions(cluster.url, timeout_s=1))
     keys = [b"\x01" + b"group00" + b"key%d" % number for number in range(100)]

@@ -56,7 +56,7 @@ def test_a_service_that_is_down_at_the_start_is_used_when_it_comes(
     tmp_path_factory: pytest.TempPathFactory,
     scenario: StartScenario,
 ) -> None:
-    tried = scenario("D-start", f"{kind.name} down at the start")
+    tried = scenario("D10", f"{kind.name} down at the start")
     made = Dependency(kind, tmp_path_factory.mktemp("absent"))
     try:
         load = Load(made.serve().port, deadline_ms=DEADLINE_MS)
@@ -71,7 +71,7 @@ def test_a_service_that_is_down_at_the_start_is_used_when_it_comes(
 def test_a_service_that_is_killed_costs_marks_and_no_time(
     dependency: Dependency, load: Load, scenario: StartScenario
 ) -> None:
-    tried = scenario("D-kill", f"{dependency.kind.name} killed under load, started again")
+    tried = scenario("D11", f"{dependency.kind.name} killed under load, started again")
     dependency.kill()
     load.wait_for("marked", 50)
     load.took_s.clear()
@@ -85,7 +85,7 @@ def test_a_service_that_is_killed_costs_marks_and_no_time(
 def test_a_service_that_hangs_is_soon_not_waited_for(
     dependency: Dependency, load: Load, scenario: StartScenario
 ) -> None:
-    tried = scenario("D-hang", f"{dependency.kind.name} hangs under load")
+    tried = scenario("D12", f"{dependency.kind.name} hangs under load")
     dependency.hang()
     try:
         load.wait_for("marked", 20)
@@ -150,7 +150,7 @@ CALLERS = '[callers.shop]\ntoken = "right"\n'
 def test_a_caller_the_feature_store_does_not_know_gets_marks_that_say_so(
     token: str, what: str, tmp_path: Path, scenario: StartScenario
 ) -> None:
-    tried = scenario("D-login", f"feature store asked with the {token} token")
+    tried = scenario("D13", f"feature store asked with the {token} token")
     (tmp_path / "callers.toml").write_text(CALLERS)
     made = Dependency(FEATURES, tmp_path)
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from inferflow.access import Credentials, Gate, OpenGate, Permission
-from inferflow.api.http import Reply, TreeRoute, asking_host, shown_key
+from inferflow.api.http import Reply, TreeRoute, asking_host, certificate_names, shown_key
 from inferflow.api.status import status_of, text_of
 from inferflow.errors import InferflowError
 
@@ -23,7 +23,7 @@ def guarded_trees(trees: Mapping[str, TreeRoute], gate: Gate | OpenGate) -> dict
 def _guarded(tree: TreeRoute, gate: Gate) -> TreeRoute:
     async def route(target: str) -> Reply:
         try:
-            shown = Credentials(shown_key(), source=asking_host())
+            shown = Credentials(shown_key(), certificate=certificate_names(), source=asking_host())
             await gate.admit(shown, needs=Permission.VIEW)
         except InferflowError as refused:
             return Reply(f"{text_of(refused)}\n".encode(), status_of(refused).http)

@@ -16,6 +16,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from inferflow.errors import InvalidInput
 
@@ -55,6 +56,22 @@ _shown: ContextVar[str] = ContextVar("inferflow_http_shown", default="")
 def shown_key() -> str:
     """What came as `Authorization: Bearer …` with what is being answered; empty without."""
     return _shown.get()
+
+
+_named: ContextVar[tuple[str, ...]] = ContextVar("inferflow_http_named", default=())
+
+
+def certificate_names() -> tuple[str, ...]:
+    """Names in the certificate of whoever asks, which has been verified; none without one."""
+    return _named.get()
+
+
+def _names(certificate: Mapping[str, Any] | None) -> tuple[str, ...]:
+    if not certificate:
+        return ()
+    known = [value for _, value in certificate.get("subjectAltName", ())]
+    fields = (field for part in certificate.get("subject", ()) for field in part)
+    return (*known, *(value for name, value in fields if name == "commonName"))
 
 
 def asking_host() -> str:
@@ -121,6 +138,7 @@ class HttpServer:
         try:
             head = await self._heard(reader, writer)
             _asking.set(_asker(writer.get_extra_info("peername"), head))
+            _named.set(_names(writer.get_extra_info("peercert")))
             bearer = _BEARER.search(head)
             _shown.set(bearer[1].decode("ascii") if bearer else "")
             answer = await self._answered(head)

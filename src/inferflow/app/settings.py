@@ -36,6 +36,7 @@ from inferflow.app.setting_values import (
 )
 from inferflow.app.telemetry_settings import TelemetryTable
 from inferflow.app.tls_settings import TlsSettings
+from inferflow.app.tracing_settings import TracingSettings
 from inferflow.app.worker_settings import WorkerSettings
 from inferflow.components.step_defaults import StepDefaults
 from inferflow.engine.limits import Limits
@@ -108,6 +109,8 @@ class Settings(EnvFirst):
     """Who may call servers beyond this machine."""
     telemetry: TelemetryTable = Field(default_factory=TelemetryTable)
     """Names, metrics and logs."""
+    tracing: TracingSettings = Field(default_factory=TracingSettings)
+    """Traces for an OpenTelemetry collector."""
     redis: RedisSettings = Field(default_factory=RedisSettings)
     """The feature backend `redis`: a Redis or Valkey server, or a cluster of them."""
     onfs: OnfsSettings = Field(default_factory=OnfsSettings)

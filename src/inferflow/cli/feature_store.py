@@ -34,8 +34,8 @@ def feature_store(
         from inferflow.app.serving import run
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow feature-store`") from missing
+    from inferflow.app.operating import operating
     from inferflow.app.settings import read_settings
-    from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
     table = with_options(
@@ -45,11 +45,8 @@ def feature_store(
         bind=bind,
     )
     settings = settings.model_copy(update={"feature_store": table})
-    logs = open_logs(settings.telemetry.chosen())
-    try:
+    with operating(settings, "feature-store"):
         run(role.serve_features(directory, settings, started=_announce))
-    finally:
-        logs.close()
 
 
 def _announce(server: FeatureStoreServer) -> None:

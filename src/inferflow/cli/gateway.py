@@ -50,17 +50,14 @@ def gateway(
         from inferflow.app.serving import run
     except ModuleNotFoundError as missing:
         raise MissingExtra("gateway", for_what="`inferflow gateway`") from missing
+    from inferflow.app.operating import operating
     from inferflow.app.settings import read_settings
-    from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
     table = with_options(settings.gateway, port=port, bind=bind, target=target, models=models)
     settings = settings.model_copy(update={"gateway": table})
-    logs = open_logs(settings.telemetry.chosen())
-    try:
+    with operating(settings, "gateway"):
         run(serve_gateway(directory, settings, started=announce))
-    finally:
-        logs.close()
 
 
 def announce(gateway: Gateway) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +13,8 @@ import typer
 
 from inferflow.cli.output import AsJson, say, say_json, say_table
 from inferflow.cli.projects import HERE, ProjectDir, project_root
-from inferflow.errors import InvalidInput
+from inferflow.cli.targets import showing
+from inferflow.errors import InvalidInput, Unreachable
 from inferflow.explanation.json_text import json_text
 from inferflow.tabular import table
 
@@ -157,7 +156,8 @@ def _schemas(given: str, directory: Path) -> FindSchema:
 
         root = project_root(directory)
         return open_schemas(root, read_settings(root)).find
-    text = _fetched(given) if given.startswith(("http://", "https://")) else _content(Path(given))
+    is_page = given.startswith(("http://", "https://"))
+    text = _fetched(given, directory) if is_page else _content(Path(given))
     try:
         document = json.loads(text)
     except ValueError as broken:
@@ -166,13 +166,14 @@ def _schemas(given: str, directory: Path) -> FindSchema:
     return lambda *_: found
 
 
-def _fetched(url: str) -> bytes:
+def _fetched(url: str, directory: Path) -> bytes:
+    from inferflow.client.fetching import fetched
+
+    shown = showing(directory)
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            body: bytes = answer.read()
-            return body
-    except (urllib.error.URLError, OSError) as failed:
-        raise InvalidInput(f"{url}: {failed}") from failed
+        return fetched(url, key=shown.key, tls=shown.tls)
+    except Unreachable as failed:
+        raise InvalidInput(f"{url}: {failed.why}") from failed
 
 
 # --- showing --------------------------------------------------------------------------------

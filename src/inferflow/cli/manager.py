@@ -49,8 +49,8 @@ def manager(
         from inferflow.app.serving import run
     except (ModuleNotFoundError, MissingExtra) as missing:  # gRPC says so itself
         raise MissingExtra("manager", for_what="`inferflow manager`") from missing
+    from inferflow.app.operating import operating
     from inferflow.app.settings import read_settings
-    from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
     table = with_options(
@@ -62,11 +62,8 @@ def manager(
         files=files,
     )
     settings = settings.model_copy(update={"manager": table})
-    logs = open_logs(settings.telemetry.chosen())
-    try:
+    with operating(settings, "manager"):
         run(role.manage(directory, settings, started=_announce))
-    finally:
-        logs.close()
 
 
 def _announce(manager: Manager, first_key: str) -> None:

@@ -46,8 +46,8 @@ def numerix(
         from inferflow.app.serving import run
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow numerix`") from missing
+    from inferflow.app.operating import operating
     from inferflow.app.settings import read_settings
-    from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
     table = with_options(
@@ -58,11 +58,8 @@ def numerix(
         bind=bind,
     )
     settings = settings.model_copy(update={"compute": table})
-    logs = open_logs(settings.telemetry.chosen())
-    try:
+    with operating(settings, "numerix"):
         run(role.compute(directory, settings, started=_announce))
-    finally:
-        logs.close()
 
 
 def _announce(numerix: Numerix) -> None:

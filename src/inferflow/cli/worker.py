@@ -60,8 +60,8 @@ def worker(
         from inferflow.app.serving import run
     except (ModuleNotFoundError, MissingExtra) as missing:  # gRPC says so itself
         raise MissingExtra("worker", for_what="`inferflow worker`") from missing
+    from inferflow.app.operating import operating
     from inferflow.app.settings import read_settings
-    from inferflow.telemetry import open_logs
 
     settings = read_settings(directory)
     table = with_options(
@@ -85,11 +85,8 @@ def worker(
         cache = data_dir(directory, settings) / "worker" / "fleet"
         tls = channel_tls(settings.tls, plain_text=settings.fleet.plain_text)
         member = FleetMember(managers, secret, settings.worker, cache, tls=tls)
-    logs = open_logs(settings.telemetry.chosen())
-    try:
+    with operating(settings, "worker"):
         run(role.work(directory, settings, started=_announce, fleet=member))
-    finally:
-        logs.close()
 
 
 def fleet_managers(settings: Settings, given: str | None, *, has_folder: bool) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """A channel whose calls belong to the trace of whoever makes them.
 
 A call that is made for a span gets one of its own and tells the server of it. In a program that
-traces by itself with OpenTelemetry, its spans count as well (`ambient`). Any other call is passed on
-as it is.
+traces by itself with OpenTelemetry, its spans count as well (`ambient`). Any other call is passed
+on as it is.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ class TracedChannel:
     def __init__(self, channel: Any) -> None:
         self._channel = channel
 
-    def unary_unary(self, path: str) -> Any:
-        return traced_call(path, self._channel.unary_unary(path))
+    def unary_unary(self, path: str, *codec: Any, **more: Any) -> Any:
+        return traced_call(path, self._channel.unary_unary(path, *codec, **more))
 
-    def unary_stream(self, path: str) -> Any:
-        return traced_call(path, self._channel.unary_stream(path))
+    def unary_stream(self, path: str, *codec: Any, **more: Any) -> Any:
+        return traced_call(path, self._channel.unary_stream(path, *codec, **more))
 
-    def stream_unary(self, path: str) -> Any:
-        return traced_call(path, self._channel.stream_unary(path))
+    def stream_unary(self, path: str, *codec: Any, **more: Any) -> Any:
+        return traced_call(path, self._channel.stream_unary(path, *codec, **more))
 
-    def stream_stream(self, path: str) -> Any:
-        return traced_call(path, self._channel.stream_stream(path))
+    def stream_stream(self, path: str, *codec: Any, **more: Any) -> Any:
+        return traced_call(path, self._channel.stream_stream(path, *codec, **more))
 
     async def channel_ready(self) -> None:
         await self._channel.channel_ready()
@@ -42,6 +42,12 @@ class TracedChannel:
     def close(self, grace: float | None = None) -> Any:
         """To be awaited."""
         return self._channel.close(grace)
+
+    async def __aenter__(self) -> TracedChannel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 def traced_call(path: str, method: Any) -> Any:
@@ -70,7 +76,7 @@ def _end(span: Span, done: Any) -> None:
 
 
 def _status(done: Any) -> str:
-    """The status of a call that has ended. Its library would have it awaited, though it is there."""
+    """The status of a call that has ended. It is there, though its library has it awaited."""
     asking = done.code()
     try:
         asking.send(None)

@@ -73,6 +73,7 @@ def test_a_mirror_that_is_not_to_follow_sees_the_beginning_only(client: EtcdClie
     mirror.close()
 
 
+@pytest.mark.scenario("C5")
 def test_a_listing_mends_what_no_change_has_told(client: EtcdClient) -> None:
     put(client, b"/m/first", b"1")
     mirror = Mirror(client, START, END, grace_s=0.0, relist_s=0.05)

@@ -115,6 +115,7 @@ def test_a_config_in_the_object_of_all_is_not_replaced_behind_its_back(
         store.push(draft(YAML))
 
 
+@pytest.mark.scenario("C11")
 def test_a_config_too_large_for_etcd_is_refused_with_the_reason(store: EtcdStore) -> None:
     features = ", ".join(f"feature_{number:06d}" for number in range(150_000))
     with pytest.raises(InvalidInput, match="no value as large as this"):
@@ -158,6 +159,7 @@ class Losing(EtcdClient):
         return done
 
 
+@pytest.mark.scenario("C14")
 @pytest.mark.parametrize("when_lost", ["after", "between"])
 def test_a_push_whose_answer_was_lost_knows_its_own_doing(
     etcd: EtcdServer, app: str, when_lost: str

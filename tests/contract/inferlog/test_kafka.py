@@ -101,6 +101,7 @@ def test_a_schema_nobody_kept_is_an_error_that_names_the_config(
         list(topic_of(kafka, topic, SchemaBook(tmp_path / "other")).rows())
 
 
+@pytest.mark.scenario("E3")
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing_and_repeats_nothing(
     kafka: KafkaServer, answered: Answer, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_broker_that_is_killed_and_comes_back_loses_nothing_and_repeats_nothin
     assert sorted(found) == ["away"] * 50 + ["before"] * 50
 
 
+@pytest.mark.scenario("E1")
 def test_without_brokers_memory_is_bounded_and_all_is_counted(
     answered: Answer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -140,6 +142,7 @@ def test_without_brokers_memory_is_bounded_and_all_is_counted(
     assert sum("kafka_unavailable" in record.message for record in caplog.records) == 1
 
 
+@pytest.mark.scenario("E1")
 def test_messages_no_broker_takes_in_time_expire(answered: Answer) -> None:
     counts = LogCounts()
     client = {"bootstrap.servers": f"127.0.0.1:{free_port()}"}
@@ -153,6 +156,7 @@ def test_messages_no_broker_takes_in_time_expire(answered: Answer) -> None:
     assert counts.snapshot() == {"produced": 1, "delivered": 0, "dropped": 0, "expired": 1}
 
 
+@pytest.mark.scenario("E4")
 def test_a_topic_that_cannot_be_is_refused_not_retried_forever(
     kafka: KafkaServer, answered: Answer, tmp_path: Path
 ) -> None:

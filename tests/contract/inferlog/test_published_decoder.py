@@ -78,6 +78,7 @@ def config() -> dict[str, Any]:
     }
 
 
+@pytest.mark.scenario("E6")
 def test_every_type_in_every_format_is_decoded_to_equal_values(
     published_decoder: PublishedDecoder, tmp_path: Path
 ) -> None:

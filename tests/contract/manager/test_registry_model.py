@@ -173,6 +173,7 @@ def fresh_urls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     return (server.new_database() for _ in range(10**6))
 
 
+@pytest.mark.scenario("K2")
 @pytest.mark.parametrize("fresh_urls", ["sqlite", "postgres"], indirect=True)
 def test_the_registry_agrees_with_a_dictionary(fresh_urls: Iterator[str]) -> None:
     class Machine(RegistryMachine):
@@ -192,6 +193,7 @@ def test_the_registry_agrees_with_a_dictionary(fresh_urls: Iterator[str]) -> Non
     )
 
 
+@pytest.mark.scenario("K2")
 def test_whoever_promotes_at_once_one_version_is_in_production(database_url: str) -> None:
     """Eight clients at two managers; what happened has an order that explains all of it."""
     office = Office(database_url, "memory:///")

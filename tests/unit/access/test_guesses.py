@@ -24,12 +24,14 @@ def compared(guesses: Guesses, sources: list[str], times: int) -> int:
     return looked_at
 
 
+@pytest.mark.scenario("G8")
 def test_of_ten_thousand_guesses_few_are_looked_at() -> None:
     assert compared(Guesses(ManualClock()), ["a"], 10_000) == 20
     everywhere = [f"10.0.{i // 256}.{i % 256}" for i in range(1000)]
     assert compared(Guesses(ManualClock()), everywhere, 10_000) == 80
 
 
+@pytest.mark.scenario("G8")
 def test_callers_known_to_be_good_are_not_shut_out_by_a_flood() -> None:
     guesses = Guesses(ManualClock())
     guesses.check("friend")

@@ -82,6 +82,7 @@ def test_what_is_no_key_is_refused_without_being_repeated(text: str, key: NewKey
     assert len(str(refused.value)) < 100
 
 
+@pytest.mark.scenario("G6")
 def test_unknown_wrong_expired_and_revoked_keys_are_refused_in_the_same_words(key: NewKey) -> None:
     other = "B" if key.text[-1] != "B" else "C"
     wrong = key.text[:-2] + other + key.text[-1]
@@ -98,6 +99,7 @@ def test_unknown_wrong_expired_and_revoked_keys_are_refused_in_the_same_words(ke
     assert len(told) == 1
 
 
+@pytest.mark.scenario("J2")
 @pytest.mark.parametrize(("now_ms", "is_live"), [(1_999, True), (2_000, False), (2_001, False)])
 def test_a_key_is_dead_from_the_millisecond_it_expires_on(now_ms: int, is_live: bool) -> None:
     assert card("k", expires_ms=2_000).is_live(now_ms) is is_live

@@ -53,6 +53,7 @@ def test_looking_takes_nothing() -> None:
     assert bucket.wait(0.25) == pytest.approx(0.75)
 
 
+@pytest.mark.scenario("J3")
 def test_a_clock_that_goes_back_gives_nothing_away() -> None:
     bucket = TokenBucket(RateLimit(1, 1), now=10.0)
     assert bucket.take(10.0) == 0
@@ -60,6 +61,7 @@ def test_a_clock_that_goes_back_gives_nothing_away() -> None:
     assert bucket.take(10.5) > 0
 
 
+@pytest.mark.scenario("G9")
 def test_one_key_that_floods_does_not_hold_up_others() -> None:
     clock = ManualClock()
     rates = KeyRates(clock)

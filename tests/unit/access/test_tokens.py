@@ -86,6 +86,7 @@ def test_our_own_forgery_with_nothing_changed_is_accepted() -> None:
 # --- forged ---------------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("G3")
 @pytest.mark.parametrize(
     "header",
     [
@@ -111,6 +112,7 @@ def test_a_header_that_is_not_exactly_ours_is_refused(header: dict[str, Any]) ->
         verifier().verify(forged(header, payload()))
 
 
+@pytest.mark.scenario("G3")
 def test_unsigned_tokens_are_refused() -> None:
     header = HEADER | {"alg": "none"}
     for signature in ("", "AA"):
@@ -118,6 +120,7 @@ def test_unsigned_tokens_are_refused() -> None:
             verifier().verify(f"{encode(header)}.{encode(payload())}.{signature}")
 
 
+@pytest.mark.scenario("G3")
 def test_the_public_key_taken_for_a_shared_secret_is_refused() -> None:
     import hashlib
     import hmac
@@ -129,6 +132,7 @@ def test_the_public_key_taken_for_a_shared_secret_is_refused() -> None:
         verifier().verify(f"{body}.{signature}")
 
 
+@pytest.mark.scenario("G3")
 def test_a_token_signed_by_another_key_under_our_name_is_refused() -> None:
     impostor = replace(signing_key(2), kid=KEY.kid)
     with pytest.raises(Unauthenticated):
@@ -188,6 +192,7 @@ def test_claims_no_manager_makes_are_refused_whoever_signed(changes: dict[str, A
 # --- time -------------------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("G2", "J2")
 @pytest.mark.parametrize(
     ("at", "is_accepted"),
     [
@@ -287,6 +292,7 @@ def test_only_so_many_tokens_are_remembered() -> None:
     assert len(checking._remembered) == 2
 
 
+@pytest.mark.scenario("G2")
 def test_a_longer_life_than_allowed_is_refused_and_the_limit_can_be_set() -> None:
     token = sign_token(replace(CLAIMS, expires_s=NOW + 901), KEY)
     with pytest.raises(Unauthenticated):

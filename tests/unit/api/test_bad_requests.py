@@ -181,6 +181,7 @@ BAD: dict[str, tuple[Made, str]] = {
 }
 
 
+@pytest.mark.scenario("F3", "F4")
 @pytest.mark.parametrize(("made", "says"), BAD.values(), ids=BAD)
 def test_a_bad_request_is_refused_and_its_place_named(call: Caller, made: Made, says: str) -> None:
     with pytest.raises(Aborted) as refused:
@@ -189,6 +190,7 @@ def test_a_bad_request_is_refused_and_its_place_named(call: Caller, made: Made, 
     assert says in refused.value.details
 
 
+@pytest.mark.scenario("F3")
 @pytest.mark.parametrize("name", ["100k targets", "100k ids", "id of 1 MB", "slate of a million"])
 def test_a_refusal_needs_little_more_memory_than_the_request(call: Caller, name: str) -> None:
     path, request = BAD[name][0]
@@ -203,6 +205,7 @@ def test_a_refusal_needs_little_more_memory_than_the_request(call: Caller, name:
     assert most < 2 * len(body) + 200_000
 
 
+@pytest.mark.scenario("F7")
 @pytest.mark.parametrize(
     "config_id", ["nobody", "x" * 1_000_000, "a\0b"], ids=["short", "long", "odd"]
 )
@@ -213,6 +216,7 @@ def test_an_unknown_config_is_not_found_and_no_other_is_named(call: Caller, conf
     assert refused.value.details == f"no model config {config_id[:100]!r}"
 
 
+@pytest.mark.scenario("F3")
 @pytest.mark.parametrize(
     "each", ["a\0b", "\u202eabc", "é", "x" * 512], ids=["nul", "rtl", "é", "long"]
 )

@@ -129,6 +129,7 @@ def test_a_call_without_a_rule_is_refused_to_everybody(monkeypatch: pytest.Monke
     assert names.reached == 0
 
 
+@pytest.mark.scenario("G1")
 def test_a_token_of_more_than_a_header_holds_is_refused_unread() -> None:
     shown = (("authorization", f"Bearer {'x' * 7000}"),)
     refusal, names = asked(Gate([OneKey()], lambda: 0.0), "unary_unary", shown)

@@ -230,6 +230,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.scenario("F5")
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_request_that_cannot_be_is_refused_with_its_place(call: Caller, name: str) -> None:
     request, message = REFUSED[name]
@@ -276,6 +277,7 @@ def test_bytes_that_are_no_message_are_the_callers_fault(
     assert refused.value.code is StatusCode.INVALID_ARGUMENT
 
 
+@pytest.mark.scenario("F7")
 def test_an_unknown_config_is_not_found_and_others_are_not_named(call: Caller) -> None:
     with pytest.raises(Aborted) as refused:
         call(POINT, point("rankr"))

@@ -26,6 +26,7 @@ from .conftest import MakeService
 from .shop import INPUTS, config, make_world, only_boost
 
 
+@pytest.mark.scenario("I2")
 def test_a_call_whose_time_is_up_is_not_begun(call: Caller, world: World) -> None:
     before = len(world.models.calls)
     with pytest.raises(Aborted) as refused:
@@ -98,6 +99,7 @@ def test_the_surplus_of_calls_is_refused_with_a_hint_when_to_come_back() -> None
     assert (admission.under_way, admission.refused) == (0, 1)
 
 
+@pytest.mark.scenario("D9")
 def test_a_call_that_is_given_up_leaves_its_place() -> None:
     world = World(
         models={"adder": model(lambda x: x[:, 0], inputs={"x": "FP32[N,1]"})}, local=False
@@ -153,6 +155,7 @@ def test_plans_that_wait_are_awaited() -> None:
         assert len(answer.target_scores) == 3
 
 
+@pytest.mark.scenario("A9")
 def test_a_bug_is_an_internal_error_that_tells_nothing_of_the_request(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -210,6 +213,7 @@ def answered_or_refused(call: Caller, path: str, body: bytes) -> None:
     assert code not in OUR_FAULT
 
 
+@pytest.mark.scenario("F1")
 @given(st.sampled_from(sorted(VALID)), st.binary(max_size=200))
 def test_random_bytes_are_never_our_fault(call: Caller, path: str, body: bytes) -> None:
     answered_or_refused(call, path, body)
@@ -235,6 +239,7 @@ def mutations(draw: st.DrawFn) -> tuple[str, bytes]:
     return other, bytes(body)
 
 
+@pytest.mark.scenario("F1")
 @settings(max_examples=300, deadline=None)
 @given(mutations())
 def test_mutated_requests_are_never_our_fault(call: Caller, mutated: tuple[str, bytes]) -> None:
@@ -267,6 +272,7 @@ def strange_requests(draw: st.DrawFn) -> Any:
     return request
 
 
+@pytest.mark.scenario("F1")
 @settings(max_examples=400, deadline=None)
 @given(strange_requests())
 def test_strange_requests_are_never_our_fault(call: Caller, request: Any) -> None:

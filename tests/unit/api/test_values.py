@@ -97,6 +97,7 @@ def test_text_that_is_not_utf8_is_refused_by_its_place() -> None:
         read_column([b"a", b"\xff"], Declared("x", FP32, 0), "text", "targets")
 
 
+@pytest.mark.scenario("F5")
 @pytest.mark.parametrize("as_table", [True, False])
 def test_a_wrong_length_names_target_and_column(as_table: bool) -> None:
     parts: Any = [b"123", b"123"]
@@ -106,6 +107,7 @@ def test_a_wrong_length_names_target_and_column(as_table: bool) -> None:
         read_column(parts, Declared("price", FP32, 0), "typed", "targets")
 
 
+@pytest.mark.scenario("F5")
 @pytest.mark.parametrize("as_table", [True, False])
 def test_a_byte_that_is_no_bool_is_refused_on_its_row(as_table: bool) -> None:
     parts: Any = [b"\0", b"\2"]

@@ -43,6 +43,7 @@ def test_it_answers_without_an_orchestrator_and_says_that_it_is_not_ready(tmp_pa
     assert asyncio.run(main()) == (200, 503, "no orchestrator answers")
 
 
+@pytest.mark.scenario("I7")
 def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
     async def main() -> None:
         first = await start_gateway(settings(tmp_path), Behind(target="127.0.0.1:9"))

@@ -163,6 +163,7 @@ def test_a_changed_schema_brings_its_new_columns(served: Served) -> None:
     assert served.score()["item:facts:height"].tolist() == [7.0, 0.0]
 
 
+@pytest.mark.scenario("H6")
 def test_a_replaced_model_file_is_taken_up_and_a_broken_one_is_not(starter: Path) -> None:
     model = starter / "models/like_model/1/model.onnx"
     embedded, reloader = open_reloading(starter, {"feature_backend": "memory"})
@@ -315,6 +316,7 @@ def test_two_processes_that_serve_one_project_write_one_history(
     other.flow.close()
 
 
+@pytest.mark.scenario("C3")
 def test_the_last_good_version_survives_a_restart(
     served: Served, template: Callable[[str], Any]
 ) -> None:
@@ -389,6 +391,7 @@ def eager_threads() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.mark.scenario("C7")
 @pytest.mark.usefixtures("eager_threads")
 def test_two_hundred_reloads_fail_no_request_and_each_answer_is_of_one_version(
     served: Served, template: Callable[[str], Any]
@@ -444,6 +447,7 @@ def test_two_hundred_reloads_fail_no_request_and_each_answer_is_of_one_version(
         assert value == x + 1000 * version_of[version]
 
 
+@pytest.mark.scenario("C7", "C8")
 def test_a_request_in_flight_finishes_on_the_plan_it_started_with(
     served: Served, template: Callable[[str], Any]
 ) -> None:

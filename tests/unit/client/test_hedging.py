@@ -132,6 +132,7 @@ def test_who_gives_up_waiting_ends_both() -> None:
     run(main)
 
 
+@pytest.mark.scenario("B3")
 @pytest.mark.parametrize("slow_share", [0.0, 0.02, 0.3, 1.0])
 def test_however_slow_calls_are_few_are_copied(slow_share: float) -> None:
     chance = random.Random(7)
@@ -149,6 +150,7 @@ def test_however_slow_calls_are_few_are_copied(slow_share: float) -> None:
     assert run(main).copies <= SHARE * calls + MOST_CREDIT
 
 
+@pytest.mark.scenario("B3")
 def test_rare_slow_calls_hardly_show_any_more() -> None:
     """Two in a hundred take a second; with copies, the slowest take little more than usual."""
     chance = random.Random(3)

@@ -279,6 +279,7 @@ def test_both_switches_must_be_on(
 # --- failures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("D8")
 def test_an_error_is_not_cached(world: World, cache: FeatureCache) -> None:
     scorer = cached(world, cache)
     world.broken_keys = {("1",)}

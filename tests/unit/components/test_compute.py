@@ -53,12 +53,14 @@ def values(scores: Scores) -> list[Any]:
 BOTH = {"a@FP32": "a", "b@FP32": "b"}
 
 
+@pytest.mark.scenario("D7")
 def test_a_row_without_an_answer_is_blank_and_says_why(world: World) -> None:
     found = computed(world, "ratio", BOTH, {"a": [1, 2, 3], "b": [2, 0, 1]})
     assert values(found) == [0.5, None, 3]
     assert found.errors == ["", "c: division by zero", ""]
 
 
+@pytest.mark.scenario("D7")
 @pytest.mark.parametrize("policy", ["default", "skip", "fail"])
 def test_it_fails_the_step_when_the_config_says_so(world: World, policy: str) -> None:
     more = {"domain_errors": "fail", "on_error": policy, "nan_default": 5}

@@ -137,6 +137,7 @@ def test_a_default_takes_the_type_of_the_score(
 ODD = [1.0, math.nan, math.inf, -math.inf, 3e38]
 
 
+@pytest.mark.scenario("D5")
 def test_odd_numbers_pass_and_are_counted(world: World) -> None:
     step = model_step("m", {"x": "FP32"})
     scorer = world.scorer(config(["m:score"], models={"m": step}))
@@ -151,11 +152,13 @@ def test_odd_numbers_pass_and_are_counted(world: World) -> None:
     assert found.errors == [""] * 5
 
 
+@pytest.mark.scenario("D5")
 def test_odd_numbers_are_replaced_when_the_step_says_so(world: World) -> None:
     found = score(world, ODD, nan_policy="default", nan_default=7)
     assert values(found)[:4] == [1, 7, 7, 7]
 
 
+@pytest.mark.scenario("D5")
 def test_odd_numbers_are_errors_when_the_step_says_so(world: World) -> None:
     found = score(world, ODD, nan_policy="error")
     assert values(found)[:4] == [1, None, None, None]
@@ -227,6 +230,7 @@ class Liar:
         return self._answer(len(tensors[0]))
 
 
+@pytest.mark.scenario("D5")
 @pytest.mark.parametrize(
     ("answer", "why"),
     [

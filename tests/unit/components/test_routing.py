@@ -49,6 +49,7 @@ def versions(scorer: Scorer, **parts: Any) -> tuple[int, int]:
 # --- the choice itself --------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("D6")
 @pytest.mark.parametrize("shares", [[50, 50], [80, 20], [1, 99], [33, 33, 34], [0.5, 99.5]])
 def test_ten_thousand_keys_split_as_the_shares_say(shares: list[float]) -> None:
     bounds = tuple(sum(shares[: i + 1]) for i in range(len(shares)))

@@ -55,6 +55,7 @@ def test_an_expression_without_columns_answers_for_every_row():
     assert answer.values.tolist() == [2, 2, 2]
 
 
+@pytest.mark.scenario("D7")
 def test_an_unknown_id_is_not_found_with_the_nearest_one():
     with pytest.raises(NotFound, match="no expression 'ration'; did you mean 'ratio'") as absent:
         prepare("ration", ())

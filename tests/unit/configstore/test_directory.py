@@ -185,6 +185,7 @@ def test_one_who_waits_too_long_is_told_and_has_changed_nothing(configs: Path) -
     push(store)
 
 
+@pytest.mark.scenario("K4")
 def test_processes_that_count_up_lose_no_count(store: DirectoryStore, configs: Path) -> None:
     push(store)
     for process in [run("counter.py", configs.parent, 25) for _ in range(3)]:
@@ -194,6 +195,7 @@ def test_processes_that_count_up_lose_no_count(store: DirectoryStore, configs: P
     assert texts == [f"response_config: {{count: {n}}}\n" for n in range(76)]
 
 
+@pytest.mark.scenario("A16")
 def test_a_push_that_is_killed_anywhere_happened_wholly_or_not_at_all(tmp_path: Path) -> None:
     assert int(ended(run("crash_pusher.py", tmp_path, "steps"))) > 10
 

@@ -179,6 +179,7 @@ def readable_texts(target: DType) -> st.SearchStrategy[list[str]]:
     return st.lists(st.integers(int(limits.min), int(limits.max)).map(str), max_size=8)
 
 
+@pytest.mark.scenario("F6")
 @pytest.mark.parametrize("target", SCALARS, ids=repr)
 @pytest.mark.parametrize("source", NUMERIC, ids=repr)
 def test_every_numeric_cast_agrees_with_the_obvious_version_and_with_plain_assignment(
@@ -241,6 +242,7 @@ def test_a_signalling_nan_from_the_wire_does_not_warn() -> None:
 # --- float8 -----------------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("F6")
 @pytest.mark.parametrize("target", [FP8E4M3, FP8E5M2], ids=repr)
 def test_all_256_float8_codes_mean_what_the_format_says_and_come_back(target: DType) -> None:
     codes = np.arange(256, dtype=np.uint8)
@@ -292,6 +294,7 @@ def test_integers_keep_their_low_bits() -> None:
     assert cast(np.array([2**63 + 1], np.uint64), UINT64, INT64).tolist() == [-(2**63) + 1]
 
 
+@pytest.mark.scenario("F6")
 def test_floats_stop_at_the_ends_of_the_integer_range() -> None:
     values = np.array([-1e30, -129.0, -128.9, 127.9, 128.0, math.inf, math.nan])
     assert cast(values, FP64, INT8).tolist() == [-128, -128, -128, 127, 127, 127, 0]

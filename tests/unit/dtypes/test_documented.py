@@ -47,6 +47,7 @@ def test_every_type_is_documented() -> None:
     assert [row[0] for row in NAMES] == [DTYPES[code].name for code in range(1, 16)]
 
 
+@pytest.mark.scenario("F6")
 @pytest.mark.parametrize(("source", "value", "target", "result"), CASTS)
 def test_every_documented_cast_holds(source: str, value: str, target: str, result: str) -> None:
     given, wanted = parse_dtype(source), parse_dtype(target)

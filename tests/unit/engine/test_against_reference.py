@@ -42,6 +42,7 @@ def check_case(case: Case, score: Any) -> None:
         check(score(), want, case)
 
 
+@pytest.mark.scenario("K3")
 @given(cases())
 @relaxed(400)
 def test_local_plans_answer_as_the_reference_does(case: Case) -> None:
@@ -50,6 +51,7 @@ def test_local_plans_answer_as_the_reference_does(case: Case) -> None:
     check_case(case, lambda: scorer.score_now(case.request))
 
 
+@pytest.mark.scenario("K3")
 @given(cases(), st.integers(0, 1000))
 @relaxed(250)
 def test_plans_that_wait_answer_the_same_in_whatever_order_their_steps_end(

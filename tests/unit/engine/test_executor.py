@@ -182,6 +182,7 @@ def test_when_a_step_fails_the_request_the_others_are_cancelled(diary: list[str]
     assert "never starts" not in diary
 
 
+@pytest.mark.scenario("D9")
 def test_cancelling_a_request_cancels_its_steps(diary: list[str]) -> None:
     graph = steps({"a": [], "b": []})
     parts = [Part(step, diary, is_local=False, work=waits(10_000)) for step in graph]

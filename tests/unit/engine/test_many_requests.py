@@ -48,6 +48,7 @@ def a_request(number: int) -> tuple[ScoreRequest, list[float]]:
     return asked, [2.0 * p + number for p in products]
 
 
+@pytest.mark.scenario("K5")
 def test_threads_share_a_scorer() -> None:
     scorer = a_scorer(a_world())
 

@@ -34,6 +34,7 @@ def test_members_come_back_as_they_were_given(groups: list[list[int]]) -> None:
     assert [found.members(n).tolist() for n in range(found.count)] == groups
 
 
+@pytest.mark.scenario("F4")
 @pytest.mark.parametrize("index", [-1, 4, 2**31, 2**70, -(2**70)])
 def test_an_index_outside_the_targets_is_named(index: int) -> None:
     refused = refusal([[0], [1], [2], [3, index]])
@@ -42,6 +43,7 @@ def test_an_index_outside_the_targets_is_named(index: int) -> None:
     assert "from 0 to 3" in refused.hint
 
 
+@pytest.mark.scenario("F4")
 def test_a_pair_names_its_second_index() -> None:
     assert refusal([[0, 1], [2, 9]], kind="pairs").field == "pairs[1][1]"
 
@@ -82,6 +84,7 @@ def test_a_slate_is_a_list(group: Any) -> None:
     assert "a list of target indices" in refused.what
 
 
+@pytest.mark.scenario("F4")
 def test_a_slate_is_not_empty() -> None:
     refused = refusal([[0], []])
     assert (refused.field, refused.what) == ("slates[1]", "a slate has at least one target")
@@ -92,6 +95,7 @@ def test_a_pair_has_two_targets(pair: list[int]) -> None:
     assert refusal([[0, 1], pair], kind="pairs").field == "pairs[1]"
 
 
+@pytest.mark.scenario("F4")
 def test_one_target_may_be_in_a_slate_twice() -> None:
     assert slates([[1, 1]]).indices.tolist() == [1, 1]
 

@@ -164,6 +164,7 @@ def _policy(draw: Any) -> dict[str, Any]:
     return {"nan_default": 0.5, **({"on_error": policy} if policy else {})}
 
 
+@pytest.mark.scenario("K3")
 @given(slate_cases(), st.none() | st.integers(0, 1000))
 @relaxed(250)
 def test_slate_steps_answer_as_the_reference_does(case: Case, seed: int | None) -> None:

@@ -44,8 +44,10 @@ def lines(process: subprocess.Popen[str]) -> Iterator[int]:
     return (int(line) for line in process.stdout if line.endswith("\n"))
 
 
+@pytest.mark.scenario("A16")
+@pytest.mark.parametrize("deaths", [8, pytest.param(50, marks=pytest.mark.robustness)])
 def test_sudden_death_never_loses_an_acknowledged_batch_nor_leaves_half_of_one(
-    tmp_path: Path, backend: LmdbBackend, writer: Writer, written: FeatureSchema
+    tmp_path: Path, backend: LmdbBackend, writer: Writer, written: FeatureSchema, deaths: int
 ) -> None:
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}")  # noqa: T201  # shown when the test fails
@@ -53,7 +55,7 @@ def test_sudden_death_never_loses_an_acknowledged_batch_nor_leaves_half_of_one(
     store = FeatureStore(written, backend)
     acknowledged: list[int] = []
     first = 1
-    for _ in range(50):
+    for _ in range(deaths):
         process = writer(tmp_path / "db", map_bytes=SMALL_MAP, first=first, batches=10**6, rows=20)
         heard = lines(process)
         seen = list(islice(heard, chance.randint(1, 3)))
@@ -185,6 +187,7 @@ def test_a_directory_that_was_deleted_and_made_anew_is_a_new_store(tmp_path: Pat
     new.close()
 
 
+@pytest.mark.scenario("I4")
 def test_a_full_disk_fails_the_write_and_keeps_what_was_there(disk: Callable[[str], Path]) -> None:
     folder = disk("size=1m") / "db"
     backend = LmdbBackend(folder)
@@ -207,6 +210,7 @@ def test_a_read_only_disk_is_refused_with_its_path(disk: Callable[[str], Path]) 
             LmdbBackend(folder / name)
 
 
+@pytest.mark.scenario("I6")
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_read_only_directory_is_refused_with_its_path(tmp_path: Path) -> None:
     folder = tmp_path / "db"

@@ -119,6 +119,7 @@ def test_a_config_that_asks_for_no_logs_gets_none(
     assert each.sink.written == []
 
 
+@pytest.mark.scenario("E5")
 @pytest.mark.parametrize("who", [{"user_id": "{}"}, {"user_id": "", "tracking_id": "{}"}])
 def test_a_share_is_chosen_by_user_and_day_else_by_tracking_id(
     opened: Callable[..., Open], answered: Answer, who: dict[str, str]
@@ -135,6 +136,7 @@ def test_a_share_is_chosen_by_user_and_day_else_by_tracking_id(
     assert 0 < len(chosen) < len(names)
 
 
+@pytest.mark.scenario("J1")
 def test_the_share_changes_with_the_day_in_utc(
     opened: Callable[..., Open], answered: Answer
 ) -> None:

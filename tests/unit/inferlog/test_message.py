@@ -62,6 +62,7 @@ def test_messages_are_what_protobuf_writes(answered: Answer, text: str) -> None:
     assert len(log.features) == 3
 
 
+@pytest.mark.scenario("E6")
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("compressed", [False, True])
 def test_what_was_logged_comes_back(answered: Answer, format: Format, compressed: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from inferflow.dtypes import FP32, INT32, STRING
@@ -58,6 +59,7 @@ def test_columns_side_by_side_are_moved_together() -> None:
     assert len(row_layout(filled.placed, "target").moves) == 1
 
 
+@pytest.mark.scenario("E6")
 @given(filled_matrices())
 def test_rows_are_those_of_the_obvious_encoder(filled: Filled) -> None:
     assert rows_of(filled) == [slow_row(filled, row) for row in range(filled.rows)]

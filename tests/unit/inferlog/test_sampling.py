@@ -24,6 +24,7 @@ def test_buckets_are_those_of_the_original(who: str, day: date, bucket: int) -> 
     assert daily_bucket(who, day) == bucket
 
 
+@pytest.mark.scenario("E5")
 def test_a_share_takes_about_that_many_and_others_the_next_day() -> None:
     users = [f"u{n}" for n in range(10_000)]
     today, tomorrow = daily_share(20, DAY), daily_share(20, date(2025, 11, 16))

@@ -10,6 +10,7 @@ from inferflow.errors import NotFound, PlanRejected
 from inferflow.plan.book import PlanBook
 
 
+@pytest.mark.scenario("C4")
 def test_every_kind_of_problem_is_reported_in_one_go(shop: Any) -> None:
     shop["ranker"]["batchsize"] = 3  # an unknown key
     shop["blend"]["data_type"] = "FP23"  # an unknown type

@@ -103,6 +103,7 @@ def test_a_bare_name_of_two_scores_is_ambiguous(shop: Any) -> None:
 # --- writers and readers ----------------------------------------------------------------------
 
 
+@pytest.mark.scenario("C4")
 def test_two_writers_of_one_column_are_an_error(shop: Any) -> None:
     shop["fs_affinity"]["col_name_prefix"] = "product"
     group = shop["fs_affinity"]["fs_request"]["feature_groups"][0]

@@ -26,6 +26,7 @@ def from_json(text: str) -> Any:
 # --- keys given twice -------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("C4")
 def test_a_key_given_twice_in_json_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"c.json: key 'b' is given twice in one object"):
         from_json('{"a": {"b": 1, "c": 2, "b": 3}}')

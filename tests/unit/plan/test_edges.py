@@ -98,6 +98,7 @@ def test_a_root_with_an_empty_list_still_comes_first(shop: Any) -> None:
 # --- what cannot run --------------------------------------------------------------------------
 
 
+@pytest.mark.scenario("C4")
 def test_a_cycle_is_printed_as_a_path(shop: Any) -> None:
     shop.edges["blend"] = ["fs_affinity"]
     [error] = shop.errors()
@@ -136,6 +137,7 @@ def test_a_root_below_a_component_that_is_itself_a_root_is_a_cycle(shop: Any) ->
     assert "feature_initializer → fs_user → feature_initializer" in error
 
 
+@pytest.mark.scenario("C4")
 def test_an_unknown_component_is_named_with_the_nearest(shop: Any) -> None:
     shop.edges["ranker"] = ["blend", "blnd"]
     shop.edges["ghost"] = []
@@ -145,6 +147,7 @@ def test_an_unknown_component_is_named_with_the_nearest(shop: Any) -> None:
     ]
 
 
+@pytest.mark.scenario("C4")
 def test_a_component_outside_the_graph_is_an_error(shop: Any) -> None:
     shop.edges["ranker"] = []
     del shop.edges["blend"]

@@ -124,6 +124,7 @@ def test_a_duration_that_is_none_is_an_error(shop: Any, duration: Any) -> None:
     assert "is not a duration; write 200ms, 5s or a number of milliseconds" in error
 
 
+@pytest.mark.scenario("C4")
 @pytest.mark.parametrize(
     ("routes", "error"),
     [

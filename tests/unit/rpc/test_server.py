@@ -114,6 +114,7 @@ def test_calls_under_way_finish_while_the_server_drains() -> None:
     run(test)
 
 
+@pytest.mark.scenario("D9")
 def test_a_callers_deadline_cancels_the_work() -> None:
     async def test() -> None:
         cancelled = asyncio.Event()

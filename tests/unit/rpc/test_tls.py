@@ -94,6 +94,7 @@ def test_a_client_that_trusts_the_authority_is_answered_and_no_other(
     asyncio.run(run())
 
 
+@pytest.mark.scenario("G10")
 def test_a_server_that_asks_for_certificates_lets_in_those_of_its_authority(
     certs: Certificates, tmp_path: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_blocking_channel_speaks_tls_too(certs: Certificates) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.scenario("B7")
 def test_a_renewed_certificate_is_shown_to_new_connections_without_a_failed_call(
     certs: Certificates,
 ) -> None:
@@ -185,6 +187,7 @@ def served_serial(port: int) -> Any:
     return look
 
 
+@pytest.mark.scenario("B7")
 def test_files_that_do_not_belong_together_are_not_taken_up(
     certs: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:

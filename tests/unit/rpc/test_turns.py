@@ -136,6 +136,7 @@ def test_that_the_loop_was_busy_is_not_forgotten_while_others_are_let_in() -> No
     run(test())
 
 
+@pytest.mark.scenario("I2")
 def test_a_call_with_little_time_left_is_refused_first() -> None:
     async def test() -> None:
         house = House()

@@ -42,7 +42,7 @@ export function SignIn() {
           <DialogContentText variant="body2" sx={{ mt: 2, mb: 1 }}>
             No key yet? An administrator makes one:
           </DialogContentText>
-          <CommandLine command="inferflow keys create --name me --allow view,inference" />
+          <CommandLine command="inferflow keys create me --may view --may inference" />
         </DialogContent>
         <DialogActions>
           <Button type="submit" variant="contained" disabled={!text.trim()}>

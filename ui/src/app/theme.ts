@@ -54,6 +54,8 @@ export const theme = createTheme({
     },
     MuiTab: { styleOverrides: { root: { minHeight: 40, textTransform: "none", fontWeight: 600 } } },
     MuiTabs: { styleOverrides: { root: { minHeight: 40 } } },
+    // Its own grey is too faint on the page's background.
+    MuiToggleButton: { styleOverrides: { root: { color: "var(--mui-palette-text-secondary)" } } },
     MuiTooltip: { defaultProps: { arrow: true } },
   },
 });

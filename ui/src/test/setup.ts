@@ -4,7 +4,7 @@ import { cleanup, configure } from "@testing-library/react";
 import { server } from "./server";
 
 // A busy machine is slow, and that is not what tests are about.
-configure({ asyncUtilTimeout: 8_000, defaultHidden: true });
+configure({ asyncUtilTimeout: 8_000 });
 
 beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
 afterEach(() => {

@@ -1,7 +1,8 @@
 """The gateway as one ASGI application.
 
 Routers are mounted flat, each route behind its rule; around them stand, from the outside in, the
-request's id and its count, where it may come from, and how large and slow it may be.
+request's span where there are any, its id and its count, where it may come from, and how large and
+slow it may be.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from inferflow.api.gateway.ports import Ports
 from inferflow.api.gateway.rates import Rates
 from inferflow.api.gateway.scoring import scoring_router
 from inferflow.api.gateway.shielding import BodyShield, FrontDoor, Reception
+from inferflow.api.gateway.tracing import TracedRequests
+from inferflow.tracing import tracer_in_use
 
 TITLE = "Inferflow"
 _EXPOSED = ["x-request-id", "retry-after", "inference-header-content-length"]
@@ -59,6 +62,9 @@ def make_app(ports: Ports) -> FastAPI:
         )
     app.add_middleware(FrontDoor, bounds=ports.bounds, is_open=ports.gate.is_open)
     app.add_middleware(Reception, metrics=ports.metrics)
+    tracer = tracer_in_use()
+    if tracer is not None:
+        app.add_middleware(TracedRequests, tracer=tracer)
     return app
 
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-import re
 
 from starlette.requests import HTTPConnection
 
 from inferflow.api.gateway.ports import Beside, Bounds, Caller
 from inferflow.errors import InvalidRequest
+from inferflow.tracing import TRACEPARENT, TRACESTATE, read_context
 
 DEADLINE = "x-deadline-ms"
 TIMEOUT = "timeout"
-_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def beside(asked: HTTPConnection, caller: Caller, bounds: Bounds) -> Beside:
     """Raises InvalidRequest for a deadline that is none."""
-    trace = asked.headers.get("traceparent", "")
+    state = ",".join(asked.headers.getlist(TRACESTATE))
+    trace = read_context(asked.headers.get(TRACEPARENT, ""), state)
     return Beside(
         credential=caller.credential,
         request_id=asked.state.request_id,
-        trace=trace if _TRACE.fullmatch(trace) else "",
+        trace=() if trace is None else trace.headers(),
         deadline_ms=_deadline(asked, bounds),
     )
 

@@ -40,8 +40,8 @@ class Beside:
 
     credential: str = field(default="", repr=False)
     request_id: str = ""
-    trace: str = ""
-    """`traceparent`, as it came."""
+    trace: tuple[tuple[str, str], ...] = ()
+    """`traceparent` and `tracestate`, where they came."""
     deadline_ms: float = 1_000.0
 
 

@@ -14,18 +14,15 @@ from inferflow.engine.request import ScoreRequest
 from inferflow.rpc.headers import AUTHORIZATION, REQUEST_ID
 from inferflow.scores import Scores
 
-TRACE = "traceparent"
-
 Headers = tuple[tuple[str, str], ...]
 
 
 def headers_of(beside: Beside) -> Headers:
     given = (
         (REQUEST_ID, beside.request_id),
-        (TRACE, beside.trace),
         (AUTHORIZATION, f"Bearer {beside.credential}" if beside.credential else ""),
     )
-    return tuple((name, value) for name, value in given if value)
+    return (*((name, value) for name, value in given if value), *beside.trace)
 
 
 class RemoteScoring:

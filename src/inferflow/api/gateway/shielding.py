@@ -64,10 +64,10 @@ class Reception:
         finally:
             if self._metrics is not None and scope["type"] == _HTTP:
                 seconds = time.perf_counter() - began
-                self._metrics.answered(scope["method"], _route_of(scope), status, seconds)
+                self._metrics.answered(scope["method"], route_of(scope), status, seconds)
 
 
-def _route_of(scope: Scope) -> str:
+def route_of(scope: Scope) -> str:
     """The route's own path, so that there are as many as there are routes."""
     return str(getattr(scope.get("route"), "path", "other"))
 

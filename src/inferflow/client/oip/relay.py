@@ -42,7 +42,7 @@ class Relay:
     async def ask(self, method: str, request: Any, *, headers: Headers, deadline_ms: float) -> Any:
         """The answer of any other call, as a message."""
         about = getattr(request, "name", "") or getattr(request, "model_name", "")
-        call = self._channel.unary_unary(f"/{SERVICE}/{method}")
+        call: Any = self._channel.unary_unary(f"/{SERVICE}/{method}")
         body = await self._told(call, request.SerializeToString(), about, headers, deadline_ms)
         return message_class(f"inference.{method}Response").FromString(body)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def fault_of(answer: Callable[[], object]) -> Fault | None:
     return None
 
 
+@pytest.mark.scenario("F1")
 @given(damaged(ASKED))
 def test_a_damaged_query_is_the_callers_fault(body: bytes) -> None:
     def answer() -> None:

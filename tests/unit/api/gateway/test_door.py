@@ -36,6 +36,7 @@ def test_every_route_has_a_rule_and_every_rule_a_route() -> None:
     assert every_route() == sorted(RULES)
 
 
+@pytest.mark.scenario("G7")
 def test_a_route_without_a_rule_cannot_be_mounted() -> None:
     router = APIRouter()
 
@@ -70,6 +71,7 @@ def test_a_key_opens_the_routes_of_its_permission_and_no_others(permission: Perm
                 assert (known.status_code == 403) is (permission not in allowed), path
 
 
+@pytest.mark.scenario("G1")
 def test_nobody_is_let_in_before_their_body_is_read() -> None:
     who = keys(shop="inference")
     with asking(gate=who.gate, scoring=KnownScoring()) as client:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
@@ -109,6 +110,7 @@ CORE = schemathesis.openapi.from_asgi("/openapi.json", APP, headers=US).include(
 )
 
 
+@pytest.mark.scenario("F8")
 @CORE.parametrize()
 @settings(
     max_examples=12,

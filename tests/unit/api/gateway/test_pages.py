@@ -58,6 +58,7 @@ def test_large_files_are_sent_compressed_to_those_who_take_it(built: Path) -> No
     assert body == text
 
 
+@pytest.mark.scenario("G11", "H8")
 @pytest.mark.parametrize("path", ["/", "/configs", "/configs/ranker/history"])
 def test_a_place_inside_the_application_is_its_page(built: Path, path: str) -> None:
     status, headers, body = get(Pages(built), path)

@@ -59,13 +59,15 @@ def test_what_came_beside_a_request_goes_on_beside_the_call() -> None:
         **who["shop"],
         "x-request-id": "mine",
         "traceparent": trace,
+        "tracestate": "vendor=1",
         "x-deadline-ms": "250",
     }
     with asking(scoring=scoring, gate=who.gate) as client:
         answer = client.post("/v1/score/ranker", json=REQUEST, headers=headers)
     request, beside = scoring.asked[0]
     assert answer.headers["x-request-id"] == beside.request_id == "mine"
-    assert (beside.trace, beside.deadline_ms) == (trace, 250)
+    assert beside.trace == (("traceparent", trace), ("tracestate", "vendor=1"))
+    assert beside.deadline_ms == 250
     assert beside.credential == who.texts["shop"]
     assert request.deadline_ms == 250
 
@@ -149,6 +151,7 @@ def test_what_the_orchestrator_says_is_told_by_its_status(
     assert ("retry-after" in refused.headers) is (status == 429)
 
 
+@pytest.mark.scenario("A9")
 def test_a_mistake_of_ours_is_told_without_its_inside() -> None:
     def fail(_: object) -> None:
         raise ZeroDivisionError("/secret/path")

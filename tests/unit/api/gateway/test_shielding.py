@@ -26,6 +26,7 @@ def test_a_body_that_is_too_large_is_refused_by_its_length() -> None:
     assert (refused.status_code, refused.json()["field"]) == (413, "body")
 
 
+@pytest.mark.scenario("F8")
 def test_a_body_that_does_not_tell_its_length_is_counted_as_it_comes() -> None:
     with asking(scoring=KnownScoring(), bounds=Bounds(body_bytes=100)) as client:
         refused = client.post(SCORE, content=iter([b" " * 60, b" " * 60]))
@@ -47,6 +48,7 @@ def test_a_compressed_body_is_inflated(encoding: str, body: bytes) -> None:
     assert answer.status_code == 200
 
 
+@pytest.mark.scenario("F8")
 def test_a_body_that_inflates_to_too_much_is_refused() -> None:
     bomb = gzip.compress(b" " * 1_000_000)
     with asking(scoring=KnownScoring(), bounds=Bounds(body_bytes=10_000)) as client:
@@ -92,6 +94,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     assert told[0]["status"] == 408
 
 
+@pytest.mark.scenario("G11")
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -127,6 +130,7 @@ def test_with_keys_it_may_have_any_name() -> None:
     assert answer.status_code == 200
 
 
+@pytest.mark.scenario("G11")
 def test_pages_of_other_hosts_may_call_when_a_setting_names_them() -> None:
     shop = "https://shop.example"
     with asking(bounds=Bounds(origins=(shop,))) as client:

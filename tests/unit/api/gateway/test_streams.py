@@ -90,6 +90,7 @@ def test_each_message_counts_as_a_request() -> None:
     assert [each.get("status") for each in answers] == [None, None, 429]
 
 
+@pytest.mark.scenario("G11")
 def test_pages_of_other_hosts_cannot_connect() -> None:
     with (
         asking(scoring=KnownScoring()) as client,

@@ -82,6 +82,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(work())  # type: ignore[arg-type]
 
 
+@pytest.mark.scenario("G7")
 def test_the_whole_matrix_of_permissions_and_calls_is_kept(tmp_path: Path) -> None:
     async def work() -> None:
         async with running(tmp_path) as (manager, channel):
@@ -99,6 +100,7 @@ def test_the_whole_matrix_of_permissions_and_calls_is_kept(tmp_path: Path) -> No
     run(work)
 
 
+@pytest.mark.scenario("G1")
 def test_nobody_is_let_in_without_a_key_before_anything_is_read(tmp_path: Path) -> None:
     async def work() -> None:
         async with running(tmp_path) as (manager, channel):
@@ -136,6 +138,7 @@ def test_somebody_who_tries_keys_is_slowed_down(tmp_path: Path) -> None:
     run(work)
 
 
+@pytest.mark.scenario("F1")
 def test_random_bytes_never_break_a_call(tmp_path: Path) -> None:
     async def work() -> None:
         async with running(tmp_path, auth="off") as (_, channel):

@@ -79,6 +79,7 @@ def test_every_operator_answers_as_known_in_text(expression: str, precision: str
     np.testing.assert_allclose(scores, EXPECTED[expression], rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.scenario("D7")
 @pytest.mark.parametrize(
     ("expression", "why", "operation"),
     [

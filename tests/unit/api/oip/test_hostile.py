@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ def read(body: bytes) -> dict[str, Any] | None:
         return None
 
 
+@pytest.mark.scenario("F1")
 @given(st.binary(max_size=200))
 def test_random_bytes_are_read_or_refused(body: bytes) -> None:
     read(body)

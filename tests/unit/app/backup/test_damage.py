@@ -34,6 +34,7 @@ def refused(archive: Path, data: bytes) -> str:
     return str(wrong.value)
 
 
+@pytest.mark.scenario("K6")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_flipped_byte_of_any_file_is_found(archive: Path, data: st.DataObject) -> None:

@@ -33,6 +33,7 @@ def asked(project: Path) -> dict[str, object]:
     return {"model_config_id": request["model_config_id"], "entities": request["entities"]}
 
 
+@pytest.mark.scenario("K6")
 def test_a_restored_project_scores_as_before_with_what_was_put_after_loading(
     project: Path, take: Take, tmp_path: Path
 ) -> None:

@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from inferflow.access import OPERATOR, Permission
 from inferflow.app.backup import restore_backup
 from inferflow.configstore import DirectoryStore
@@ -55,6 +57,7 @@ def writing(
         thread.join()
 
 
+@pytest.mark.scenario("K6")
 def test_each_store_comes_back_as_of_one_moment(project: Path, take: Take, tmp_path: Path) -> None:
     state = project / ".inferflow"
     (state / "manager").mkdir(parents=True)

@@ -71,6 +71,7 @@ def test_the_order_of_configs_is_no_part_of_the_version() -> None:
     assert forth.version == back.version
 
 
+@pytest.mark.scenario("A16")
 @settings(deadline=None)
 @given(st.lists(st.tuples(SNAPSHOTS, st.sampled_from(["", "fsync", "replace"])), max_size=4))
 def test_whenever_the_writer_is_killed_the_head_is_the_old_one_or_the_new(
@@ -98,6 +99,7 @@ def _write(home: Path, snapshot: Snapshot, killed_at: str) -> None:
         write_head(home, snapshot)
 
 
+@pytest.mark.scenario("I4")
 def test_a_disk_that_is_full_leaves_the_old_head_and_says_so(tmp_path: Path) -> None:
     old = Snapshot({}, {"a": (Problem("x", "y"),)})
     write_head(tmp_path, old)

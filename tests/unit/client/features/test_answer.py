@@ -144,6 +144,7 @@ def healthy() -> list[dict[str, Any]]:
     return plain(embedded(STORE, READ, KEYS_ASKED))
 
 
+@pytest.mark.scenario("D2")
 def test_rows_in_another_order_are_matched_by_their_keys() -> None:
     def swap(answer: Any) -> None:
         rows = [*answer.rows]
@@ -173,6 +174,7 @@ def test_columns_in_another_order_are_matched_by_their_labels() -> None:
     )
 
 
+@pytest.mark.scenario("D2")
 def test_a_key_without_a_row_is_failed_and_its_neighbours_are_not() -> None:
     def cut(answer: Any) -> None:
         del answer.rows[1]
@@ -196,6 +198,7 @@ def test_rows_of_keys_that_nobody_asked_for_are_left_out() -> None:
     assert doctored(add).groups[1].runs[0][:, 0].tolist() == [2, 5, 5]
 
 
+@pytest.mark.scenario("D3")
 @pytest.mark.parametrize(
     ("value", "what"),
     [
@@ -273,6 +276,7 @@ def test_bytes_that_are_no_answer_are_refused() -> None:
 HEALTHY = served(STORE, FeatureQuery(READ).of(key_messages((KEYS_ASKED,))))
 
 
+@pytest.mark.scenario("D3")
 @given(st.integers(0, len(HEALTHY) - 1), st.binary(max_size=4), st.integers(0, 4))
 def test_an_answer_that_was_damaged_is_refused_or_has_a_row_for_every_key(
     at: int, put: bytes, cut: int

@@ -137,6 +137,7 @@ def test_whoever_leaves_does_not_take_the_answer_from_others() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.scenario("D9")
 def test_a_call_nobody_waits_for_is_cancelled_there_too() -> None:
     async def run() -> None:
         service = Service()

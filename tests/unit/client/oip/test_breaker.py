@@ -115,6 +115,7 @@ class Asked:
             return False
 
 
+@pytest.mark.scenario("D4")
 def test_a_dead_server_is_soon_not_tried_at_every_call_and_is_found_again(clock: Clock) -> None:
     address = unused_address()
     asked = Asked(address, clock)

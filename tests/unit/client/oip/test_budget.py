@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.scenario("B4")
 @given(events)
 def test_there_are_never_more_than_a_tenth_of_calls_ten_a_second_and_what_was_saved(
     happening: list[tuple[str, float]],

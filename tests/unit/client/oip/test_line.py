@@ -93,6 +93,7 @@ def test_a_server_that_asks_not_to_be_asked_again_is_not(server: OipServer) -> N
     assert script.calls == 1
 
 
+@pytest.mark.scenario("D4")
 def test_a_burst_of_failures_does_not_multiply_calls(server: OipServer) -> None:
     server.infer = script = Script(*[grpc.StatusCode.UNAVAILABLE] * 100_000)
     models = remote()
@@ -108,6 +109,7 @@ def test_a_burst_of_failures_does_not_multiply_calls(server: OipServer) -> None:
     assert 400 + saved <= script.calls <= 400 + saved + tenth
 
 
+@pytest.mark.scenario("B6")
 def test_nobody_there_is_said_at_once_and_by_name() -> None:
     address = unused_address()
     with pytest.raises(Unreachable, match=f"no server answered at {address}"):
@@ -141,6 +143,7 @@ def test_a_call_that_nobody_set_a_limit_for_has_one(server: OipServer) -> None:
         ran(remote(default_deadline_ms=80), endpoint(server.address), budget_ms=None)
 
 
+@pytest.mark.scenario("B5")
 def test_a_socket_that_never_answers_is_left_at_the_deadline() -> None:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

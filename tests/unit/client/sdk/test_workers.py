@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,7 @@ def test_a_connection_ends_with_the_last_who_names_its_worker() -> None:
     in_a_loop(use)
 
 
+@pytest.mark.scenario("J3")
 def test_tokens_are_replaced_in_time_whatever_this_clock_says() -> None:
     assert lifetime(300_000, 0.0) == (15.0, 300.0)
     assert lifetime(20_000, 0.0) == (10.0, 20.0)

@@ -38,6 +38,7 @@ def fill(disk: Path) -> None:
                 return
 
 
+@pytest.mark.scenario("I4")
 @pytest.mark.parametrize("full", ["files", "registry"])
 def test_a_full_disk_fails_the_upload_and_nothing_else(
     small_disk: Path, tmp_path: Path, full: str

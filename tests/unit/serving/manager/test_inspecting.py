@@ -52,6 +52,7 @@ def test_ordinary_models_pass() -> None:
     )
 
 
+@pytest.mark.scenario("H3")
 @pytest.mark.parametrize(
     "data",
     [
@@ -68,12 +69,14 @@ def test_what_is_not_onnx_is_refused(data: bytes) -> None:
     assert "not ONNX" in refusal(data)
 
 
+@pytest.mark.scenario("H3")
 def test_a_truncated_model_is_refused() -> None:
     whole = hostile.fine().SerializeToString()
     for length in range(1, len(whole)):
         assert refusal(whole[:length])
 
 
+@pytest.mark.scenario("H2")
 @pytest.mark.parametrize(
     "entries",
     [
@@ -97,6 +100,7 @@ def test_weights_elsewhere_are_refused_by_name(entries: list[tuple[str, str]]) -
     assert "not uploaded with the model" in told
 
 
+@pytest.mark.scenario("H2")
 @pytest.mark.parametrize(
     "entries",
     [
@@ -138,6 +142,7 @@ def test_weights_hidden_in_a_branch_are_found() -> None:
     assert "'/etc/passwd'" in refusal(hostile.hidden_weights())
 
 
+@pytest.mark.scenario("H4")
 def test_a_graph_may_be_so_large_and_so_deep_and_no_more() -> None:
     look(hostile.long(100))
     assert "more than 100 nodes" in refusal(hostile.long(101))
@@ -153,6 +158,7 @@ def test_operators_nobody_has_are_refused() -> None:
     assert "operators of 'evil.corp'" in refusal(custom)
 
 
+@pytest.mark.scenario("H4")
 def test_operators_from_the_future_are_refused() -> None:
     future = hostile.model([helper.make_node("Add", ["x", "x"], ["y"])], opsets={"": 999})
     assert "version 999" in refusal(future)

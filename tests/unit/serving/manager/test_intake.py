@@ -56,11 +56,13 @@ def test_what_is_refused_says_why(check: Check) -> None:
         check(b"<html></html>")
 
 
+@pytest.mark.scenario("H4")
 def test_a_memory_bomb_does_not_go_off(check: Check) -> None:
     with pytest.raises(ModelUnreadable, match="memory"):
         check(hostile.memory_bomb())
 
 
+@pytest.mark.scenario("H4")
 def test_a_model_that_does_not_end_is_ended(check: Check) -> None:
     with pytest.raises(ModelUnreadable, match=r"longer than 0\.2 s"):
         check(hostile.endless(), run_seconds=0.2)
@@ -171,6 +173,7 @@ sys.exit('open: ' + (','.join(said) or 'nothing'))
 """
 
 
+@pytest.mark.scenario("H4")
 def test_memory_files_time_and_root_are_out_of_the_childs_reach(
     check: Check, child: Callable[[str], None]
 ) -> None:

@@ -51,6 +51,7 @@ TRICKS = [
 ]
 
 
+@pytest.mark.scenario("H1")
 @pytest.mark.parametrize("trick", TRICKS)
 def test_tricks_are_neither_models_nor_files(trick: str) -> None:
     with pytest.raises(InvalidInput) as refused:
@@ -70,6 +71,7 @@ def test_plain_relative_paths_are_files(path: str) -> None:
     check_file_paths([path])
 
 
+@pytest.mark.scenario("H1")
 @given(st.text(st.sampled_from("./\\ab:~\0 -_C"), max_size=12))
 def test_no_accepted_path_leaves_its_folder_on_any_system(path: str) -> None:
     try:

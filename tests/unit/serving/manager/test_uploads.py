@@ -308,6 +308,7 @@ def test_nothing_is_visible_before_the_checks_have_passed(office: Office) -> Non
     assert [change.to_stage for change in version.history] == [Stage.DEV]
 
 
+@pytest.mark.scenario("H1")
 def test_files_on_disk_have_names_made_by_the_manager(office: Office, tmp_path: Path) -> None:
     begun = office.upload(order(w=b"weights!"), w=b"weights!")
     version = office.run(office.services.publishing.finish(UPLOADER, begun.upload_id))
@@ -324,6 +325,7 @@ def test_an_incomplete_upload_is_not_finished(office: Office) -> None:
     append(office, begun, 0, b"a")
 
 
+@pytest.mark.scenario("H5")
 def test_bytes_that_are_not_what_was_announced_are_refused(office: Office, tmp_path: Path) -> None:
     begun = begin(office)
     append(office, begun, 0, b"b mo")

@@ -46,6 +46,7 @@ BROKEN: dict[str, tuple[Callable[[Any], bytes], str]] = {
 }
 
 
+@pytest.mark.scenario("H2", "H3")
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_file_is_refused_by_name_and_affects_no_other(
     folder, models, local, run, onnx_file, capfd, case: str

@@ -55,6 +55,7 @@ def test_an_unknown_version_is_answered_with_the_highest(
         repository.find("ranker", "4")
 
 
+@pytest.mark.scenario("H1")
 @pytest.mark.parametrize("name", ["../outside", "..", ".", "", "a/b", "/etc", "a\0b"])
 def test_a_name_never_leads_out_of_the_folder(folder, repository, name: str, tmp_path) -> None:
     folder.put("a", b"x")

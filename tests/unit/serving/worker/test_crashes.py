@@ -41,6 +41,7 @@ def test_a_load_that_ends_leaves_no_mark(tmp_path: Path, file: ModelFile) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.scenario("A8")
 def test_a_model_that_ended_the_worker_is_left_alone_for_longer_each_time(
     tmp_path: Path, file: ModelFile
 ) -> None:

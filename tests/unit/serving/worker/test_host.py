@@ -165,6 +165,7 @@ def test_a_new_version_is_the_default_only_once_it_was_loaded(tmp_path: Path) ->
     run(main())
 
 
+@pytest.mark.scenario("H6")
 def test_changed_files_take_over_when_loaded_by_hand_and_broken_ones_do_not(
     tmp_path: Path,
 ) -> None:
@@ -255,6 +256,7 @@ def test_a_busy_model_is_never_evicted(tmp_path: Path) -> None:
     run(main())
 
 
+@pytest.mark.scenario("H7")
 def test_a_model_larger_than_the_budget_is_refused_and_nobody_leaves_for_it(
     tmp_path: Path,
 ) -> None:

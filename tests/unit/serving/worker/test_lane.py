@@ -164,6 +164,7 @@ def test_a_queue_that_is_full_refuses() -> None:
     run(main())
 
 
+@pytest.mark.scenario("I2")
 def test_a_request_that_waited_too_long_is_told_so_and_never_run() -> None:
     async def main() -> None:
         model = FakeLoaded(signature(), gate=threading.Event())
@@ -179,6 +180,7 @@ def test_a_request_that_waited_too_long_is_told_so_and_never_run() -> None:
     run(main())
 
 
+@pytest.mark.scenario("I2")
 def test_a_request_that_cannot_be_answered_in_time_is_refused_at_once() -> None:
     async def main() -> None:
         model = FakeLoaded(signature())
@@ -347,6 +349,7 @@ def test_a_quick_model_that_turns_slow_is_stopped_and_run_in_a_thread() -> None:
     run(main())
 
 
+@pytest.mark.scenario("K5")
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.lists(st.integers(-1, 50), min_size=1, max_size=4), min_size=1, max_size=12),

@@ -35,16 +35,19 @@ const COLUMNS: Column<KeyCard>[] = [
     name: "name",
     header: "Name",
     by: ({ name }) => name,
-    cell: ({ name, key_id }) => (
+    cell: ({ name, key_id, permissions }) => (
       <Box sx={{ whiteSpace: "nowrap" }}>
         <strong>{name}</strong>
         <Typography variant="caption" component="div" color="textSecondary" className="mono">
           {key_id}
         </Typography>
+        <Typography variant="caption" component="div" sx={{ display: { md: "none" }, whiteSpace: "normal" }}>
+          may {permissions.join(", ")}
+        </Typography>
       </Box>
     ),
   },
-  { name: "may", header: "May", cell: ({ permissions }) => permissions.join(", ") },
+  { name: "may", header: "May", wideOnly: true, cell: ({ permissions }) => permissions.join(", ") },
   { name: "models", header: "Models", wideOnly: true, cell: ({ models }) => models.join(", ") || "all" },
   {
     name: "limit",

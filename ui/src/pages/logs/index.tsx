@@ -39,10 +39,7 @@ export default function LogsPage() {
         <LogOff />
       ) : (
         <Stack spacing={2}>
-          <FilterForm
-            filters={filters}
-            onFilter={search}
-          />
+          <FilterForm filters={filters} onFilter={search} />
           {query.isError && (
             <FailedFace problem={asProblem(query.error)} retry={() => void query.refetch()} />
           )}

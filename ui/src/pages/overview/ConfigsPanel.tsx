@@ -59,7 +59,6 @@ const COLUMNS: Column<Row>[] = [
     by: ({ now }) => -(now?.rate ?? 0),
     cell: ({ now }) => number(now?.rate, 3),
   },
-  { name: "p50", header: "p50", numeric: true, wideOnly: true, cell: ({ now }) => milliseconds(now?.p50_ms) },
   { name: "p99", header: "p99", numeric: true, cell: ({ now }) => milliseconds(now?.p99_ms) },
   {
     name: "errors",

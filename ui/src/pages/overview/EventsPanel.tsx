@@ -11,14 +11,14 @@ import { Panel } from "./Panel";
 
 const SHOWN = 12;
 
-/** What has happened since the page was opened, newest first. */
+/** What has happened lately, newest first. */
 export function EventsPanel() {
   const events = useLive((state) => state.events);
   return (
     <Panel title="Recent events">
       {events.length === 0 ? (
         <EmptyFace
-          title="Nothing has happened since this page was opened"
+          title="Nothing has happened lately"
           text="Configs that go live or are refused, workers that come and go, uploads and keys appear here."
         />
       ) : (

@@ -6,13 +6,16 @@ import { valueText } from "../../components/valueText";
 import type { Setting } from "./api";
 import { isChanged } from "./matching";
 
+/** The variables are beside the name; which of them it was does not matter. */
+const sourceWord = ({ source }: Setting): string => source.replace(/^environment .*/, "environment");
+
 const COLUMNS: Column<Setting>[] = [
   {
     name: "name",
     header: "Setting",
     by: ({ name }) => name,
     cell: ({ name, environment }) => (
-      <Box sx={{ overflowWrap: "anywhere" }}>
+      <Box sx={{ minWidth: { xs: 150, md: 280 }, overflowWrap: "anywhere" }}>
         <span className="mono">{name}</span>
         {environment.map((variable) => (
           <Typography key={variable} variant="caption" component="div" color="textSecondary" className="mono">
@@ -26,7 +29,7 @@ const COLUMNS: Column<Setting>[] = [
     name: "value",
     header: "Value",
     cell: ({ value, unit }) => (
-      <Box component="span" className="mono" sx={{ overflowWrap: "anywhere" }}>
+      <Box className="mono" sx={{ minWidth: 96, overflowWrap: "anywhere" }}>
         {valueText(value === "" ? null : value)} {unit}
       </Box>
     ),
@@ -35,7 +38,10 @@ const COLUMNS: Column<Setting>[] = [
     name: "source",
     header: "From",
     by: ({ source }) => source,
-    cell: (setting) => <StatusChip tone={isChanged(setting) ? "busy" : "quiet"} label={setting.source} />,
+    wideOnly: true,
+    cell: (setting) => (
+      <StatusChip tone={isChanged(setting) ? "busy" : "quiet"} label={sourceWord(setting)} />
+    ),
   },
   {
     name: "meaning",

@@ -1,6 +1,7 @@
 import Box from "@mui/material/Box";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
+import type { ReactNode } from "react";
 import { Link } from "react-router";
 import { DataTable, type Column } from "../../components/DataTable";
 import { bytes, duration, number, percent } from "../../components/format";
@@ -11,7 +12,7 @@ import { isHeard, latency } from "./state";
 import { LoadBar } from "./LoadBar";
 
 /** What a worker last said of itself: totals, devices and the models it holds. */
-export function WorkerDetails({ worker }: { worker: Worker }) {
+export function WorkerDetails({ worker, children }: { worker: Worker; children?: ReactNode }) {
   const now = useNow();
   const { report } = worker;
   return (
@@ -23,6 +24,7 @@ export function WorkerDetails({ worker }: { worker: Worker }) {
         </Typography>
       )}
       <Facts worker={worker} now_ms={now} />
+      {children && <div>{children}</div>}
       {report.devices.map((device) => (
         <DeviceLine key={`${device.kind}${device.index}`} device={device} />
       ))}

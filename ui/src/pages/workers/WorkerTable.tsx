@@ -1,7 +1,9 @@
 import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Typography from "@mui/material/Typography";
-import { useState } from "react";
+import type { Theme } from "@mui/material/styles";
+import useMediaQuery from "@mui/material/useMediaQuery";
+import { useState, type MouseEvent } from "react";
 import { useMay } from "../../api/me";
 import { DataTable, type Column } from "../../components/DataTable";
 import { bytes, percent } from "../../components/format";
@@ -18,6 +20,7 @@ type Props = { workers: Worker[]; onDrain: (worker: Worker) => void };
 export function WorkerTable({ workers, onDrain }: Props) {
   const [picked, setPicked] = useState<string | null>(null);
   const mayDrain = useMay("admin");
+  const isNarrow = useMediaQuery<Theme>((theme) => theme.breakpoints.down("md"));
   const hasGpu = workers.some(({ report }) => report.devices.length > 0);
   const columns = [...COLUMNS, ...(hasGpu ? [GPU] : []), ...(mayDrain ? [draining(onDrain)] : [])];
   return (
@@ -28,7 +31,13 @@ export function WorkerTable({ workers, onDrain }: Props) {
       rowKey={(worker) => worker.worker_id}
       isPicked={(worker) => worker.worker_id === picked}
       onPick={({ worker_id }) => setPicked((before) => (before === worker_id ? null : worker_id))}
-      below={(worker) => worker.worker_id === picked && <WorkerDetails worker={worker} />}
+      below={(worker) =>
+        worker.worker_id === picked && (
+          <WorkerDetails worker={worker}>
+            {mayDrain && isNarrow && <DrainButton worker={worker} onDrain={onDrain} />}
+          </WorkerDetails>
+        )
+      }
     />
   );
 }
@@ -106,21 +115,22 @@ const GPU: Column<Worker> = {
     heard(worker, worker.report.devices.map(({ utilisation }) => percent(utilisation)).join(", ") || "–"),
 };
 
-const draining = (onDrain: (worker: Worker) => void): Column<Worker> => ({
+const draining = (onDrain: Props["onDrain"]): Column<Worker> => ({
   name: "drain",
   header: "",
-  cell: (worker) =>
-    isHeard(worker) &&
-    worker.state !== "draining" && (
-      <Button
-        color="inherit"
-        aria-label={`Drain ${worker.worker_id}`}
-        onClick={(event) => {
-          event.stopPropagation();
-          onDrain(worker);
-        }}
-      >
-        Drain…
-      </Button>
-    ),
+  wideOnly: true,
+  cell: (worker) => <DrainButton worker={worker} onDrain={onDrain} />,
 });
+
+function DrainButton({ worker, onDrain }: { worker: Worker; onDrain: Props["onDrain"] }) {
+  if (!isHeard(worker) || worker.state === "draining") return null;
+  const ask = (event: MouseEvent): void => {
+    event.stopPropagation();
+    onDrain(worker);
+  };
+  return (
+    <Button color="inherit" aria-label={`Drain ${worker.worker_id}`} onClick={ask}>
+      Drain…
+    </Button>
+  );
+}

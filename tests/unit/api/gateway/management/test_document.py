@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
@@ -45,6 +46,7 @@ MANAGEMENT = schemathesis.openapi.from_asgi(
 ).include(path_regex="^/api/v1/(?!me)")
 
 
+@pytest.mark.scenario("F8")
 @MANAGEMENT.parametrize()
 @settings(
     max_examples=4,

@@ -47,6 +47,7 @@ def test_a_page_shows_its_key_first() -> None:
             assert socket.receive_json()["status"] == 403
 
 
+@pytest.mark.scenario("G6")
 def test_a_key_that_was_revoked_ends_the_socket() -> None:
     who = keys(looker="view")
     live = KnownLive([{"type": "metrics", "at_ms": number} for number in range(100)])

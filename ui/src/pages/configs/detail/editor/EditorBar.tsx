@@ -23,9 +23,7 @@ export function EditorBar({ draft, isFaulty, isChecking, isPublishing, onCheck, 
   return (
     <Box sx={{ display: "flex", flexWrap: "wrap", alignItems: "center", gap: 1 }}>
       <Typography variant="body2" color="textSecondary">
-        {draft.isChanged
-          ? `Changed, begun from version ${draft.base}`
-          : `Version ${draft.base}, as it is live`}
+        {standing(draft)}
       </Typography>
       <Box sx={{ flexGrow: 1 }} />
       <TextField
@@ -43,11 +41,19 @@ export function EditorBar({ draft, isFaulty, isChecking, isPublishing, onCheck, 
       <Button
         variant="contained"
         loading={isPublishing}
-        disabled={!draft.isChanged || isFaulty || !mayConfigure}
+        disabled={!isNews(draft) || isFaulty || !mayConfigure}
         onClick={() => onPublish(note)}
       >
         Publish
       </Button>
     </Box>
   );
+}
+
+/** A text to begin from is published as it is, too. */
+const isNews = ({ isChanged, base }: Draft): boolean => isChanged || base === 0;
+
+function standing({ isChanged, base }: Draft): string {
+  if (base === 0) return "Not published yet";
+  return isChanged ? `Changed, begun from version ${base}` : `Version ${base}, as it is live`;
 }

@@ -1,7 +1,7 @@
 import Paper from "@mui/material/Paper";
 import Typography from "@mui/material/Typography";
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { Validation } from "../../../../api/configs";
+import type { Plan, Validation } from "../../../../api/configs";
 import type { Finding } from "../../../../api/problem";
 import { PageState } from "../../../../components/PageState";
 import { ProblemList } from "../../../../components/ProblemList";
@@ -26,13 +26,14 @@ function Findings({ validation, onPick }: { validation: Validation; onPick: Prop
   const { problems, plan, ok } = validation;
   return (
     <>
-      {ok && (
-        <Typography color="textSecondary">
-          It compiles
-          {plan ? `: ${plan.nodes.length} steps, ${plan.response_columns.length} columns in the answer` : ""}.
-        </Typography>
-      )}
+      {ok && <Typography color="textSecondary">{compiled(plan)}</Typography>}
       <ProblemList problems={problems} onPick={onPick} />
     </>
   );
+}
+
+function compiled(plan: Plan | null): string {
+  if (!plan) return "It compiles.";
+  const columns = plan.response_columns.length;
+  return `It compiles: ${plan.nodes.length} steps, ${columns} ${columns === 1 ? "column" : "columns"} in the answer.`;
 }

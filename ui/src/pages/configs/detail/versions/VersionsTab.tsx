@@ -20,7 +20,7 @@ export default function VersionsTab({ id, current }: { id: string; current: numb
         <EmptyFace
           title="No versions are kept for this config"
           text="Versions begin when it is published here, or from the command line:"
-          command="inferflow config push"
+          command={`inferflow config push configs/${id}.yaml`}
         />
       }
     >

@@ -1,0 +1,185 @@
+"""Two servers of one project, while its config is replaced, broken, removed and put back, and while
+they are killed. Every answer must be explained by one version that could be live."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import inferflow
+from inferflow.errors import NotFound
+
+from ..e2e import serving_process
+from ..e2e.serving_process import Process
+from ..servers.processes import free_port
+from .invariants import REMOVED, Answer, Timeline, violations
+from .load import eventually
+from .scenario import StartScenario
+from .versions import COLUMN, Versions
+
+STALE_S = 20.0
+"""A busy machine may take long to look at a file; an answer of last minute is still found out."""
+CALLERS = 4
+RELOADS = 60
+SEED = 20_261
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Callers:
+    """They ask for books of their own, without a pause, and keep all they got."""
+
+    def __init__(self, ports: list[int], books: list[str]) -> None:
+        self.answers: list[Answer] = []
+        self.failures: list[str] = []
+        self._addresses = [f"127.0.0.1:{port}" for port in ports]
+        self._books = books
+        self._ends = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, args=(n,)) for n in range(CALLERS)]
+        for thread in self._threads:
+            thread.start()
+
+    def _ask(self, number: int) -> None:
+        chance = random.Random(number)
+        with inferflow.connect(self._addresses, deadline_ms=30_000) as client:
+            while not self._ends.is_set():
+                asked = chance.sample(self._books, 1 + number)
+                began = time.monotonic()
+                try:
+                    found = client.score("ranker", entities={"user": "ada", "book": asked})
+                except NotFound:
+                    self.answers.append(Answer(began, time.monotonic(), asked, {}))
+                except Exception as failed:
+                    self.failures.append(repr(failed))
+                else:
+                    self._keep(began, asked, found)
+
+    def _keep(self, began: float, asked: list[str], found: inferflow.Scores) -> None:
+        columns = {
+            name.removeprefix(COLUMN): [float(value) for value in values]
+            for name, values in found.columns.items()
+            if name.startswith(COLUMN)
+        }
+        self.failures += filter(None, found.errors)
+        self.answers.append(
+            Answer(began, time.monotonic(), asked, columns, found.config_version or "")
+        )
+
+    def more(self, count: int) -> None:
+        goal = len(self.answers) + count
+        eventually(lambda: len(self.answers) >= goal)
+
+    def wait_for(self, version: int) -> None:
+        """Until one answer is of this version."""
+        eventually(lambda: any(str(version) in each.columns for each in self.answers[-50:]))
+
+    def end(self) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+
+class Pair:
+    """Two servers of one project, and callers of both."""
+
+    def __init__(self, home: Path) -> None:
+        self.project = Versions(home / "books")
+        self.timeline = Timeline(STALE_S, [(time.monotonic() - 2 * STALE_S, 0)])
+        self._ports = [free_port(), free_port()]
+        self._servers = [self._start(port) for port in self._ports]
+        self.callers = Callers(self._ports, list(self.project.worth()))
+
+    def _start(self, port: int) -> Process:
+        return serving_process.start(self.project.folder, "--port", str(port))
+
+    def put(self, version: int) -> None:
+        self._note(version)
+        self.project.put(version)
+
+    def remove(self) -> None:
+        self._note(REMOVED)
+        self.project.remove()
+
+    def _note(self, version: int) -> None:
+        self.timeline.changes.append((time.monotonic(), version))
+
+    def kill(self, which: int) -> None:
+        """And start it again."""
+        self._servers[which].close()
+        self._servers[which] = self._start(self._ports[which])
+
+    def wrong(self) -> list[str]:
+        self.callers.end()
+        return [*violations(self.callers.answers, self.timeline, self.project.worth())]
+
+    def end(self) -> None:
+        self.callers.end()
+        for server in self._servers:
+            server.close()
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    made = Pair(tmp_path)
+    try:
+        made.callers.more(20)
+        yield made
+    finally:
+        made.end()
+
+
+def test_reloads_under_load_never_mix_versions(pair: Pair, scenario: StartScenario) -> None:
+    tried = scenario("C7", f"a config replaced {RELOADS} times under load")
+    for version in range(1, RELOADS + 1):
+        pair.put(version)
+        pair.callers.more(10)
+        if version % 10 == 0:
+            pair.callers.wait_for(version)
+    wrong = pair.wrong()
+    seen = {next(iter(each.columns)) for each in pair.callers.answers}
+    tried.none("request fails", pair.callers.failures)
+    tried.none(f"answer of {len(pair.callers.answers)} is mixed or stale", wrong)
+    tried.at_least("versions seen by callers", len(seen), RELOADS / 10)
+
+
+def test_a_config_that_comes_and_goes_is_answered_or_not_found(
+    pair: Pair, scenario: StartScenario
+) -> None:
+    tried = scenario("C8", "a config removed and put back under load")
+    for version in range(1, 4):
+        pair.remove()
+        eventually(lambda: not pair.callers.answers[-1].columns)
+        pair.put(version)
+        pair.callers.wait_for(version)
+    wrong = pair.wrong()
+    tried.none("other failure", pair.callers.failures)
+    tried.none(f"answer of {len(pair.callers.answers)} is mixed or stale", wrong)
+
+
+def test_everything_at_once_leaves_each_answer_explained(
+    pair: Pair, scenario: StartScenario
+) -> None:
+    tried = scenario("K1", f"reloads, removals, bad configs and kills, seed {SEED}")
+    chance = random.Random(SEED)
+    done = chance.choices(("put", "bad", "gone", "kill"), weights=(6, 2, 1, 1), k=24)
+    for version, what in enumerate([*done, "kill", "put"], 1):
+        if what == "kill":
+            pair.kill(chance.randrange(2))
+        elif what == "bad":
+            pair.project.put_a_bad_one()
+        elif what == "gone":
+            pair.remove()
+            pair.callers.more(20)
+            pair.put(version)
+        else:
+            pair.put(version)
+        pair.callers.more(20)
+    pair.callers.wait_for(version)
+    wrong = pair.wrong()
+    tried.none("failure", pair.callers.failures)
+    tried.none(f"answer of {len(pair.callers.answers)} unexplained", wrong)

@@ -21,5 +21,7 @@ export default defineConfig({
     setupFiles: ["src/test/setup.ts"],
     include: ["src/**/*.test.{ts,tsx}"],
     testTimeout: 60_000,
+    // Loading the libraries anew for every file would take longer than the tests.
+    isolate: false,
   },
 });

@@ -17,7 +17,7 @@ from inferflow.app.scaffold import write_starter
 
 from .serving_process import MAIN, Process, start
 
-QUICK = ("--duration", "300ms", "--warmup", "50ms", "--connections", "4")
+QUICK = ("--duration", "1s", "--warmup", "50ms", "--connections", "4")
 
 
 @pytest.fixture(scope="module")

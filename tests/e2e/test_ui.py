@@ -104,7 +104,7 @@ def _told(up: subprocess.Popen[str], log: Path) -> Running:
     return Running(gateway[1], manager[1])
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(420)
 def test_every_page_works_in_a_real_browser(running: Running, tmp_path: Path) -> None:
     model = tmp_path / "model.onnx"
     model.write_bytes(scale(2))

@@ -49,17 +49,18 @@ def named(file: Path) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
-            how = {"scenario": MEASURED, "pytest.mark.scenario": TESTED}.get(called)
-            ids = node.args[:1] if how == MEASURED else node.args
-            for each in ids if how else ():
-                yield how or "", ast.literal_eval(each)
+            if called == "scenario":
+                yield MEASURED, ast.literal_eval(node.args[0])
+            elif called == "pytest.mark.scenario":
+                yield from ((TESTED, ast.literal_eval(each)) for each in node.args)
 
 
 def shown_by_tests() -> dict[str, set[str]]:
     """How each id is shown, as the tests themselves say."""
     found: dict[str, set[str]] = {}
     for file in sorted(TESTS.rglob("test_*.py")):
-        if "scenario(" in file.read_text(encoding="utf-8"):
+        text = file.read_text(encoding="utf-8")
+        if "mark.scenario(" in text or "StartScenario" in text:
             for how, id in named(file):
                 found.setdefault(id, set()).add(how)
     return found

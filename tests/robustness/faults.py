@@ -1,14 +1,14 @@
-"""What can be done to processes, networks and disks, each undone when its block ends.
+"""What can be taken from processes: files, room on a disk, a network. Undone when the block ends.
 
-What needs root skips the test with the reason. Slow and broken connections are made by
-`tests/e2e/fault_proxy.py`; nothing here touches a network or a disk that a test has not made.
+What needs root skips the test with the reason. Killing and pausing is done by whoever has started a
+process (`services.py`, `tests/servers`), slow and broken connections by `tests/e2e/fault_proxy.py`.
+Nothing here touches a network or a disk that the test has not made.
 """
 
 from __future__ import annotations
 
 import os
 import resource
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +17,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-
-
-@contextmanager
-def hung(popen: subprocess.Popen[str]) -> Iterator[None]:
-    """A process that is there, and does nothing."""
-    popen.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        popen.send_signal(signal.SIGCONT)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import socket
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,7 +18,14 @@ from .faults import most_files, small_disk
 from .load import BOOKS, Load, eventually
 from .scenario import StartScenario
 
-LOGGED = {"INFERFLOW_LOG_SINK": "files"}
+LOGGED = {
+    "INFERFLOW_LOGS_SINK": "files",
+    "INFERFLOW_LOGS_ROTATE_AFTER": "500ms",
+    "INFERFLOW_LOGS_KEEP_MB": "1",
+}
+DELIVERED, LOST = "inferflow_log_messages_total", "inferflow_log_errors_total"
+
+pytestmark = pytest.mark.timeout(180)
 
 
 def counted(process: Process, name: str) -> float:
@@ -48,3 +54,50 @@ def test_new_connections_wait_while_there_is_no_file_left_and_old_ones_are_serve
     finally:
         load.end()
         process.close()
+
+
+def test_a_full_disk_costs_log_messages_and_no_answer(
+    tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("I4", "the disk of data and logs full under load")
+    project = tmp_path / "books"
+    write_starter(project)
+    config = project / "configs" / "ranker.yaml"
+    written = config.read_text().replace(
+        "response_config:", "response_config:\n    logging_perc: 100"
+    )
+    config.write_text(written)
+    with small_disk(tmp_path / "disk", megabytes=32) as disk:
+        settings = {**LOGGED, "INFERFLOW_DATA_DIR": str(disk.folder)}
+        process = serving_process.start(project, **settings)
+        load = Load(process.port, callers=2)
+        try:
+            load.wait_for("clean")
+            eventually(lambda: counted(process, DELIVERED))
+            disk.fill()
+            eventually(lambda: counted(process, LOST))
+            # A version that cannot be recorded is not served; the one before it is.
+            config.write_text(written.replace("      - book:facts:price\n", ""))
+            load.wait_for("clean", 200)
+            lost = counted(process, LOST)
+            disk.make_room()
+            delivered = counted(process, DELIVERED)
+            eventually(lambda: counted(process, DELIVERED) > delivered)
+            eventually(lambda: len(_columns(process)) == 3)
+            load.end()
+            ended = process.end()
+            again = serving_process.start(project, **settings)
+            columns = _columns(again)
+            again.close()
+        finally:
+            load.end()
+            process.close()
+    tried.none(f"request of {load.answers} fails", load.failures)
+    tried.at_most("marked answers", load.marked, 0)
+    tried.at_least("lost log messages that were counted", lost, 1)
+    tried.holds("it ends well, and starts again", ended, ended == 0 and len(columns) == 3)
+
+
+def _columns(process: Process) -> set[str]:
+    with inferflow.connect(f"127.0.0.1:{process.port}", deadline_ms=30_000) as client:
+        return set(client.score("ranker", entities=BOOKS).columns)

@@ -4,84 +4,27 @@ they are killed. Every answer must be explained by one version that could be liv
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import inferflow
-from inferflow.errors import NotFound
-
 from ..e2e import serving_process
 from ..e2e.serving_process import Process
 from ..servers.processes import free_port
-from .invariants import REMOVED, Answer, Timeline, violations
+from .callers import Callers
+from .invariants import REMOVED, Timeline, violations
 from .load import eventually
 from .scenario import StartScenario
-from .versions import COLUMN, Versions
+from .versions import Versions
 
 STALE_S = 20.0
 """A busy machine may take long to look at a file; an answer of last minute is still found out."""
-CALLERS = 4
 RELOADS = 60
 SEED = 20_261
 
 pytestmark = pytest.mark.timeout(300)
-
-
-class Callers:
-    """They ask for books of their own, without a pause, and keep all they got."""
-
-    def __init__(self, ports: list[int], books: list[str]) -> None:
-        self.answers: list[Answer] = []
-        self.failures: list[str] = []
-        self._addresses = [f"127.0.0.1:{port}" for port in ports]
-        self._books = books
-        self._ends = threading.Event()
-        self._threads = [threading.Thread(target=self._ask, args=(n,)) for n in range(CALLERS)]
-        for thread in self._threads:
-            thread.start()
-
-    def _ask(self, number: int) -> None:
-        chance = random.Random(number)
-        with inferflow.connect(self._addresses, deadline_ms=30_000) as client:
-            while not self._ends.is_set():
-                asked = chance.sample(self._books, 1 + number)
-                began = time.monotonic()
-                try:
-                    found = client.score("ranker", entities={"user": "ada", "book": asked})
-                except NotFound:
-                    self.answers.append(Answer(began, time.monotonic(), asked, {}))
-                except Exception as failed:
-                    self.failures.append(repr(failed))
-                else:
-                    self._keep(began, asked, found)
-
-    def _keep(self, began: float, asked: list[str], found: inferflow.Scores) -> None:
-        columns = {
-            name.removeprefix(COLUMN): [float(value) for value in values]
-            for name, values in found.columns.items()
-            if name.startswith(COLUMN)
-        }
-        self.failures += filter(None, found.errors)
-        self.answers.append(
-            Answer(began, time.monotonic(), asked, columns, found.config_version or "")
-        )
-
-    def more(self, count: int) -> None:
-        goal = len(self.answers) + count
-        eventually(lambda: len(self.answers) >= goal)
-
-    def wait_for(self, version: int) -> None:
-        """Until one answer is of this version."""
-        eventually(lambda: any(str(version) in each.columns for each in self.answers[-50:]))
-
-    def end(self) -> None:
-        self._ends.set()
-        for thread in self._threads:
-            thread.join()
 
 
 class Pair:
@@ -142,7 +85,7 @@ def test_reloads_under_load_never_mix_versions(pair: Pair, scenario: StartScenar
             pair.callers.wait_for(version)
     wrong = pair.wrong()
     seen = {next(iter(each.columns)) for each in pair.callers.answers}
-    tried.none("request fails", pair.callers.failures)
+    tried.none("request fails or is marked", pair.callers.failures + pair.callers.marks)
     tried.none(f"answer of {len(pair.callers.answers)} is mixed or stale", wrong)
     tried.at_least("versions seen by callers", len(seen), RELOADS / 10)
 
@@ -157,7 +100,7 @@ def test_a_config_that_comes_and_goes_is_answered_or_not_found(
         pair.put(version)
         pair.callers.wait_for(version)
     wrong = pair.wrong()
-    tried.none("other failure", pair.callers.failures)
+    tried.none("other failure or mark", pair.callers.failures + pair.callers.marks)
     tried.none(f"answer of {len(pair.callers.answers)} is mixed or stale", wrong)
 
 
@@ -181,5 +124,5 @@ def test_everything_at_once_leaves_each_answer_explained(
         pair.callers.more(20)
     pair.callers.wait_for(version)
     wrong = pair.wrong()
-    tried.none("failure", pair.callers.failures)
+    tried.none("failure or mark", pair.callers.failures + pair.callers.marks)
     tried.none(f"answer of {len(pair.callers.answers)} unexplained", wrong)

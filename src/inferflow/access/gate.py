@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from inferflow.access.callers import CallerBook
+from inferflow.access.callers import CallerBook, token_digest
 from inferflow.access.guesses import Guesses
 from inferflow.access.keybook import KeyBook
 from inferflow.access.keys import OPERATOR, KeyCard, looks_like_key
@@ -38,6 +38,13 @@ class Credentials:
     """Names in the certificate that the connection was made with: URIs, hosts, the common name."""
     source: str = ""
     """The address it comes from."""
+
+    @property
+    def digest(self) -> bytes:
+        """Of the secret that is shown; empty when none is."""
+        if self.key:
+            return token_digest(self.key)
+        return token_digest(f"{self.caller}\0{self.token}") if self.token else b""
 
 
 class KeySource(Protocol):
@@ -91,14 +98,15 @@ class Gate:
         self._rates.take(card.key_id, card.rate)
 
     async def _identified(self, shown: Credentials) -> KeyCard:
-        self._guesses.check(shown.source)
+        proof = shown.digest
+        self._guesses.check(shown.source, proof)
         try:
             card = await self._recognised(shown)
         except Unauthenticated:
-            if shown.key or shown.token:  # showing nothing is no guess
-                self._guesses.was_wrong(shown.source)
+            if proof:  # showing nothing is no guess
+                self._guesses.was_wrong(shown.source, proof)
             raise
-        self._guesses.was_right(shown.source)
+        self._guesses.was_right(shown.source, proof)
         return card
 
     async def _recognised(self, shown: Credentials) -> KeyCard:

@@ -34,9 +34,10 @@ async def follow_certificates(
         found = await asyncio.to_thread(certificates.current)
         if found is used:
             continue
-        used = found
         try:
             await http.renew(grace_s)
-            log.info("certificate_renewed")
-        except Exception:  # the server that runs goes on
+        except Exception:  # the server that runs goes on, and this is tried again
             log.exception("certificate_not_renewed")
+        else:
+            used = found
+            log.info("certificate_renewed")

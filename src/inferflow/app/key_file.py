@@ -63,7 +63,7 @@ class FileKeys:
             log.warning("keys_refused", extra={"error": str(refused)})
             return
         self._book = book
-        log.info("keys_changed", extra={"file": str(self._path), "keys": len(book)})
+        log.info("keys_changed", extra={"file": str(self._path), "count": len(book)})
 
 
 @contextmanager

@@ -1,12 +1,14 @@
-"""What every role has for those who operate it, for as long as it runs: logs and traces."""
+"""What roles have for those who operate them, for as long as they run: logs, traces, metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from inferflow.app.drift_settings import open_drift
 from inferflow.app.settings import Settings
-from inferflow.telemetry import open_logs
+from inferflow.engine.observer import Observer
+from inferflow.telemetry import Telemetry, open_logs, open_telemetry
 from inferflow.telemetry.tracing import Tracing, TracingOptions, open_tracing
 
 
@@ -36,3 +38,17 @@ def trace_role(settings: Settings, role: str) -> Tracing:
             env=telemetry.app_env,
         )
     )
+
+
+def watch_serving(settings: Settings, also: Sequence[Observer]) -> Telemetry:
+    """All that watches a process that runs plans: metrics, traces, drift, and whoever else wants
+    to. Raises InvalidInput or MissingExtra."""
+    tracing = trace_role(settings, "serve")
+    drift = open_drift(settings.drift)
+    watching = [*also, *tracing.observers, *([drift] if drift is not None else [])]
+    telemetry = open_telemetry(settings.telemetry.chosen(), watching)
+    telemetry.hold(tracing.close)
+    if drift is not None:
+        telemetry.watch_drift(drift)
+        telemetry.hold(drift.close)
+    return telemetry

@@ -18,7 +18,7 @@ from inferflow.app.inference_log import (
     sink_kind,
 )
 from inferflow.app.loading import Progress
-from inferflow.app.operating import trace_role
+from inferflow.app.operating import watch_serving
 from inferflow.app.recordings.pages import LocalPages
 from inferflow.app.recordings.records import Records, open_keeper
 from inferflow.app.reload import Reloader
@@ -31,7 +31,6 @@ from inferflow.inferlog.schemas import SchemaBook
 from inferflow.plan.problems import Problem
 from inferflow.plan.schema import ServiceDoc
 from inferflow.telemetry import Telemetry, open_logs, open_telemetry
-from inferflow.telemetry.tracing import Tracing
 
 
 @dataclass(slots=True)
@@ -68,11 +67,10 @@ def open_role(
     overrides = overrides if answers else {**(overrides or {}), **_ONLY_CHECKING}
     chosen = settings.telemetry.chosen()
     logs = open_logs(chosen)
-    tracing = trace_role(settings, "serve") if answers else Tracing()
     keeper = open_keeper(settings.serve)
     inference_log = open_inference_log(root, settings) if answers else None
-    watching = [keeper, *([inference_log] if inference_log else []), *tracing.observers]
-    telemetry = open_telemetry(chosen, watching)
+    also = [keeper, *([inference_log] if inference_log else [])]
+    telemetry = watch_serving(settings, also) if answers else open_telemetry(chosen, also)
     if inference_log is not None:
         inference_log.counts.observer = telemetry.observer
     told: list[Callable[[Reload], None]] = [log_reload]
@@ -123,7 +121,6 @@ def open_role(
         if inference_log is not None:
             inference_log.close(settings.logs.flush_timeout / 1000)
         telemetry.close()
-        tracing.close()
         logs.close()
 
 

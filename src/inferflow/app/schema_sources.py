@@ -5,6 +5,7 @@ What was taken up from etcd is kept on this host, and is what a start without et
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +17,8 @@ from inferflow.app.settings import Settings
 from inferflow.configstore.atomic import write_whole
 from inferflow.rpc.etcd import EtcdClient, Mirror, prefix_end
 from inferflow.rpc.etcd.mirror import RELIST_S
+
+log = logging.getLogger(__name__)
 
 
 class SchemaSource(Protocol):
@@ -65,6 +68,30 @@ class FileSchema:
         """There is nothing to give back."""
 
 
+class KeptSchema:
+    """A memory, not the truth: when it cannot be read there is none, and when it cannot be written
+    the service goes on without."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self) -> str | None:
+        try:
+            return self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as lost:
+            log.warning("kept_schema_lost", extra={"file": str(self._path), "why": str(lost)})
+            return None
+
+    def keep(self, text: str) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self._path, text)
+        except OSError as refused:
+            log.warning("schema_not_kept", extra={"file": str(self._path), "why": str(refused)})
+
+
 class EtcdSchema:
     """Follows one key until closed, and closes the client with it."""
 
@@ -81,9 +108,9 @@ class EtcdSchema:
     ) -> None:
         self._client = client
         self._key = key
-        self._file = home / "feature_schema.yaml"
+        self._kept = KeptSchema(home / "feature_schema.yaml")
         self._mirror = Mirror(client, key, prefix_end(key), follow=follow, relist_s=relist_s)
-        self._mirror.wait(client.options.dial_timeout_s, patiently=not self._file.exists())
+        self._mirror.wait(client.options.dial_timeout_s, patiently=self.kept() is None)
 
     def read(self, findings: list[Finding]) -> str | None:
         seen = self._mirror.seen()
@@ -98,15 +125,11 @@ class EtcdSchema:
         return f"{where} has no {self._key.decode()}"
 
     def kept(self) -> str | None:
-        try:
-            return self._file.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
+        return self._kept.load()
 
     def keep(self, text: str | None) -> None:
         if text is not None and text != self.kept():
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._file, text)
+            self._kept.keep(text)
 
     def close(self) -> None:
         self._mirror.close()

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from inferflow.app.auth_settings import AuthSettings
 from inferflow.app.compute_settings import ComputeSettings
+from inferflow.app.drift_settings import DriftSettings
 from inferflow.app.env_first import Converted, EnvFirst, Unused, named
 from inferflow.app.feature_store_settings import FeatureStoreSettings
 from inferflow.app.gateway_settings import GatewaySettings
@@ -111,6 +112,8 @@ class Settings(EnvFirst):
     """Names, metrics and logs."""
     tracing: TracingSettings = Field(default_factory=TracingSettings)
     """Traces for an OpenTelemetry collector."""
+    drift: DriftSettings = Field(default_factory=DriftSettings)
+    """Scores and features that no longer look as they did."""
     redis: RedisSettings = Field(default_factory=RedisSettings)
     """The feature backend `redis`: a Redis or Valkey server, or a cluster of them."""
     onfs: OnfsSettings = Field(default_factory=OnfsSettings)

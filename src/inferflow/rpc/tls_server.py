@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ssl
 import threading
+from contextlib import suppress
 from typing import Any, Literal
 
 import grpc
@@ -77,7 +78,10 @@ class ServerTls:
             pems = self._certificates.current()
             with self._lock:
                 if pems is not current:
-                    current, inner = pems, self._context()
+                    # Files may change again before OpenSSL reads them: then the ones before stay
+                    # in force, until the next connection.
+                    with suppress(ssl.SSLError, OSError):
+                        current, inner = pems, self._context()
                 connection.context = inner
 
         outer = self._context()

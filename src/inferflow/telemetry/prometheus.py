@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Labels = tuple[str, ...]
+Series = Iterable[tuple[Labels, float]]
 
 
 class Collector(Protocol):
@@ -32,11 +33,15 @@ class Exposition:
 
     def __init__(self, tally: Tally, *, with_process: bool = True) -> None:
         self._tally = tally
-        self._gauges: dict[Metric, Callable[[], float]] = {}
+        self._gauges: dict[Metric, Callable[[], Series]] = {}
         self._registry = new_registry(self, with_process=with_process)
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
         """Show what `read` says as this gauge, which has no labels."""
+        self.watch_series(metric, lambda: [((), read())])
+
+    def watch_series(self, metric: Metric, read: Callable[[], Series]) -> None:
+        """The same for one that has labels."""
         self._gauges[metric] = read
 
     def render(self) -> bytes:
@@ -48,7 +53,7 @@ class Exposition:
         """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         for metric, read in list(self._gauges.items()):
-            yield numbers(metric, [((), read())])
+            yield numbers(metric, read())
         with self._tally.lock:  # families are copies, so the text is made outside
             self._tally.settle()
             families = [*self._requests(), *self._steps(), *self._calls(), *self._rare()]

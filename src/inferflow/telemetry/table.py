@@ -57,6 +57,12 @@ REQUEST_ROWS = Metric(
 IN_FLIGHT = Metric(
     "inferflow_requests_in_flight", "gauge", ("config",), "Requests being answered now."
 )
+FORECAST = Metric(
+    "inferflow_forecast_requests_per_second",
+    "gauge",
+    (),
+    "Requests per second of all configs to be expected in five minutes, by their level and trend.",
+)
 STEP_DURATION = Metric(
     "inferflow_step_duration_seconds",
     "histogram",
@@ -187,6 +193,14 @@ PROCESS_RESTARTS = Metric(
     (),
     "Processes that ended and were started again; with several only.",
 )
+DRIFT = Metric(
+    "inferflow_drift_psi",
+    "gauge",
+    ("config", "column"),
+    "How far the last values of a score or feature are from the first ones (population stability "
+    "index); where drift is watched only.",
+    "max",
+)
 BUILD_INFO = Metric("inferflow_build_info", "gauge", ("version",), "1 for this version.", "max")
 
 METRICS: tuple[Metric, ...] = (
@@ -194,6 +208,7 @@ METRICS: tuple[Metric, ...] = (
     REQUEST_DURATION,
     REQUEST_ROWS,
     IN_FLIGHT,
+    FORECAST,
     STEP_DURATION,
     STEP_ERRORS,
     STEP_FEATURES,
@@ -222,6 +237,7 @@ METRICS: tuple[Metric, ...] = (
     PROCESSES_READY,
     PROCESSES_BEHIND,
     PROCESS_RESTARTS,
+    DRIFT,
     BUILD_INFO,
 )
 

@@ -178,12 +178,20 @@ class Tally(Observer):
         for binding in self._bindings.values():
             binding.settle()
 
+    def requests(self) -> int:
+        """How many have ended, of the configs there are."""
+        with self.lock:
+            self.settle()
+            modes = [mode for config in self.configs.values() for mode in config.modes.values()]
+            return sum(sum(mode.outcomes.values()) for mode in modes)
+
     def _bound(self, plan: Plan) -> _Binding:
         key = (plan.config_id, plan.digest)
         found = self._bindings.get(key)
         if found is None:
+            # The pile of a plan that is replaced may never get full, and is not kept until it is.
+            self.settle()
             if len(self._bindings) >= _MOST_BINDINGS:  # plans of long ago; all can be made again
-                self.settle()
                 self._bindings.clear()
             config = self._config(plan.config_id)
             found = self._bindings[key] = _Binding(

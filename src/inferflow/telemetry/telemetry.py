@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from inferflow.engine.observer import Observer, Observers
 from inferflow.telemetry import table
 from inferflow.telemetry.accesslog import AccessLog
+from inferflow.telemetry.drift_observer import DriftObserver
 from inferflow.telemetry.eventlog import EventLog
+from inferflow.telemetry.forecast import LoadForecast
 from inferflow.telemetry.logs import Logs, setup_logs
 from inferflow.telemetry.prometheus import Exposition
 from inferflow.telemetry.settings import TelemetrySettings
@@ -41,6 +44,7 @@ class Telemetry:
         self._exposition = exposition
         self._statsd = statsd
         self._flusher = None if statsd is None else Flusher(statsd)
+        self._held: list[Callable[[], None]] = []
 
     def render(self) -> bytes:
         """This process's metrics in the Prometheus text format."""
@@ -54,6 +58,10 @@ class Telemetry:
         """Show what `read` says as this metric, which has no labels."""
         self._exposition.watch(metric, read)
 
+    def watch_drift(self, drift: DriftObserver) -> None:
+        """Show how far columns have drifted."""
+        self._exposition.watch_series(table.DRIFT, drift.distances)
+
     def watch_cache(self, cache: Cache) -> None:
         """Show the size of the feature cache; a later one takes its place."""
         self._exposition.watch(table.CACHE_ITEMS, lambda: len(cache))
@@ -62,8 +70,14 @@ class Telemetry:
         if self._statsd is not None:
             self._statsd.watch_cache(lambda: len(cache))
 
+    def hold(self, close: Callable[[], None]) -> None:
+        """Close this, too, at the end."""
+        self._held.append(close)
+
     def close(self) -> None:
         """Send what is left."""
+        while self._held:
+            self._held.pop()()
         if self._flusher is not None:
             self._flusher.close()
             self._flusher = None
@@ -87,6 +101,8 @@ def open_telemetry(settings: TelemetrySettings, also: Sequence[Observer] = ()) -
     for something that is not installed."""
     tally = Tally(most_configs=settings.metric_configs)
     exposition = Exposition(tally)
+    forecast = LoadForecast(tally.requests, clock=time.monotonic)
+    exposition.watch(table.FORECAST, forecast.read)
     statsd = None
     if settings.telegraf_host:
         client = open_client(

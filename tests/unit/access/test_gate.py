@@ -167,3 +167,22 @@ def test_credentials_do_not_print_what_proves_them() -> None:
     text = repr(Credentials("ifk_secret", caller="web", token="t0ken"))
     assert "secret" not in text
     assert "t0ken" not in text
+
+
+def test_callers_behind_one_proxy_do_not_pay_for_each_others_guesses() -> None:
+    key, book = made(Permission.INFERENCE)
+    named = KeyCard("caller:web", "web", frozenset({Permission.INFERENCE}), ModelPatterns(), 0)
+    callers = CallerBook({"web": NamedCaller(named, (token_digest("t"),))})
+    gate = Gate([source(book)], Clock(), callers=callers)
+    good = [
+        Credentials(key, source="proxy"),
+        Credentials(caller="web", token="t", source="proxy"),
+    ]
+    for each in good:
+        admit(gate, each)
+    for number in range(100):
+        with pytest.raises((Unauthenticated, RateLimited)):
+            admit(gate, Credentials(f"ifk_guess{number}", source="proxy"))
+    assert [admit(gate, each).name for each in good] == ["shop", "web"]
+    with pytest.raises(RateLimited):
+        admit(gate, Credentials(caller="web2", token="t", source="proxy"))

@@ -49,6 +49,19 @@ def test_a_good_caller_that_turns_bad_is_slowed_down_too() -> None:
     assert compared(guesses, ["friend"], 100) == 20
 
 
+@pytest.mark.scenario("G8")
+def test_who_is_known_is_not_shut_out_by_wrong_ones_from_the_same_place() -> None:
+    guesses = Guesses(ManualClock())
+    guesses.was_right("proxy", b"hers")
+    compared(guesses, ["proxy"], 100)
+    guesses.check("proxy", b"hers")
+    with pytest.raises(RateLimited):
+        guesses.check("proxy", b"a guess")
+    guesses.was_wrong("proxy", b"hers")
+    with pytest.raises(RateLimited):
+        guesses.check("proxy", b"hers")
+
+
 def test_time_heals() -> None:
     clock = ManualClock()
     guesses = Guesses(clock)
@@ -63,6 +76,6 @@ def test_only_so_many_places_are_remembered() -> None:
     clock = ManualClock()
     guesses = Guesses(clock, most_sources=10)
     for number in range(100):
-        guesses.was_right(f"good {number}")
+        guesses.was_right(f"good {number}", b"%d" % number)
         guesses.was_wrong(f"bad {number}")
-    assert len(guesses._good) == len(guesses._buckets) == 10
+    assert len(guesses._good) == len(guesses._buckets) == len(guesses._right) == 10

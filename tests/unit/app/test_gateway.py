@@ -109,6 +109,43 @@ def test_a_renewed_certificate_is_taken_up_while_it_answers(tmp_path: Path) -> N
     asyncio.run(main())
 
 
+def test_a_renewal_that_fails_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+
+    def write() -> None:
+        made = trustme.CA().issue_cert("127.0.0.1")
+        made.cert_chain_pems[0].write_to_path(cert)
+        made.private_key_pem.write_to_path(key)
+
+    write()
+    tls = settings(tmp_path).tls.model_copy(update={"cert": str(cert), "key": str(key)})
+    tries: list[float] = []
+    renewed = asyncio.Event()
+
+    async def renew(grace_s: float) -> None:
+        tries.append(grace_s)
+        if len(tries) == 1:
+            raise InvalidInput("not now")
+        renewed.set()
+
+    async def main() -> None:
+        http: Any = SimpleNamespace(renew=renew)
+        following = asyncio.ensure_future(
+            follow_certificates(tls, http, grace_s=1, look_every_s=0.001)
+        )
+        await asyncio.sleep(0)
+        write()
+        async with asyncio.timeout(20):
+            await renewed.wait()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+    asyncio.run(main())
+    assert "certificate_not_renewed" in [each.message for each in caplog.records]
+
+
 @pytest.mark.parametrize("rate", ["often", "10/fortnight", "x/second"])
 def test_a_rate_that_is_none_is_refused_when_settings_are_read(
     tmp_path: Path, rate: str, monkeypatch: pytest.MonkeyPatch

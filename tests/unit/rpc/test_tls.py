@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
@@ -23,7 +24,7 @@ from inferflow.rpc.options import ChannelOptions
 from inferflow.rpc.renewed_channel import RenewedChannel
 from inferflow.rpc.server import start_server
 from inferflow.rpc.tls import Certificates as Read
-from inferflow.rpc.tls import TlsFiles
+from inferflow.rpc.tls import Pems, TlsFiles
 from inferflow.rpc.tls_channel import ChannelTls
 from inferflow.rpc.tls_server import ServerTls
 
@@ -312,6 +313,27 @@ def test_http_is_private_too_and_its_certificate_and_authority_can_be_replaced(
         await http.close()
 
     asyncio.run(run())
+
+
+def test_files_that_change_again_while_they_are_taken_up_cut_off_nobody(
+    certs: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert, key = certs.server()
+    tls = ServerTls(TlsFiles(str(cert), str(key)))
+    context = tls.http_context()
+    choose: Any = context.sni_callback
+    connection = SimpleNamespace(context=None)
+    choose(connection, None, context)
+    before = connection.context
+    good = key.read_bytes()
+    renewed = Pems(cert.read_bytes(), good, b"")
+    monkeypatch.setattr(tls._certificates, "current", lambda: renewed)
+    key.write_bytes(b"half a key")
+    choose(connection, None, context)
+    assert connection.context is before
+    key.write_bytes(good)
+    choose(connection, None, context)
+    assert connection.context is not before
 
 
 def test_probes_may_be_spared_a_certificate(certs: Certificates) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from bisect import bisect_left
 from typing import get_args
 
@@ -20,6 +21,7 @@ from inferflow.telemetry.table import METRICS
 from inferflow.telemetry.tally import Tally
 
 MODES = get_args(Mode)
+SEEN_BY_A_SERVER = {"inferflow_forecast_requests_per_second", "inferflow_drift_psi"}
 SEEN_BY_A_PARENT = {
     metric.name
     for metric in (
@@ -150,6 +152,7 @@ def test_every_metric_of_the_table_is_shown_and_no_other(make_shop, tally):
         == {metric.name for metric in METRICS}
         - SEEN_BY_WATCHING_A_CACHE
         - SEEN_BY_A_PARENT
+        - SEEN_BY_A_SERVER
         - SEEN_BY_FOLLOWING_ETCD
     )
 
@@ -244,6 +247,21 @@ def test_a_histogram_agrees_with_counting_by_hand(values):
     assert histogram.total == pytest.approx(sum(values))
     for text, count in histogram.cumulative():
         assert count == sum(value <= float(text) for value in values)
+
+
+def test_requests_of_a_plan_that_was_replaced_are_not_held_until_somebody_reads():
+    tally = Tally()
+    held = []
+    for version in range(50):
+        plan = _Plan()
+        plan.digest = str(version)
+        held.append(weakref.ref(plan))
+        tally.request_started(plan)  # type: ignore[arg-type]
+        record = StepRecord("only", "model")
+        tally.request_ended(RequestStats(plan, MODES[0], [record], 1, 0.001, ""))  # type: ignore[arg-type]
+    del plan
+    assert [number for number, each in enumerate(held) if each() is not None] == [49]
+    assert samples(tally)["inferflow_requests_total", ("c", MODES[0], "ok")] == 50
 
 
 @given(

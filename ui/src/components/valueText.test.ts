@@ -10,5 +10,5 @@ it.each([
   [[1, 0.5], "[1, 0.5]"],
   [[1, 2, 3, 4, 5, 6, 7, 8, 9], "[1, 2, 3, 4, 5, 6, 7, 8, … 9]"],
 ])("%j reads %s", (value, text) => {
-  expect(valueText(value)).toBe(text);
+  expect(valueText(value, 6)).toBe(text);
 });

@@ -31,3 +31,6 @@ window.matchMedia ??= (query) =>
   }) as unknown as MediaQueryList;
 Range.prototype.getClientRects = () => [] as unknown as DOMRectList;
 Range.prototype.getBoundingClientRect = () => new DOMRect();
+// jsdom works style sheets out anew at every look, which is most of the time of a test. What hides
+// things here does so with attributes and inline styles.
+window.getComputedStyle = (element) => (element as HTMLElement).style;

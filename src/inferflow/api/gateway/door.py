@@ -13,7 +13,7 @@ import orjson
 from fastapi import Request, WebSocket
 from starlette.exceptions import WebSocketException
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from inferflow.access import KeyCard, Permission
@@ -22,14 +22,18 @@ from inferflow.api.bearer import bearer
 from inferflow.api.gateway.failing import refusal, request_id_of
 from inferflow.api.gateway.ports import ANYBODY, Caller
 from inferflow.api.gateway.rates import Rates
-from inferflow.api.gateway.rules import RULES, Rule
+from inferflow.api.gateway.rules import RULES, Rule, is_change
 from inferflow.errors import EngineFault, InferflowError, Unauthenticated
 from inferflow.rpc.headers import AUTHORIZATION
+from inferflow.telemetry.audit import audited
 
 WHAT = "an API key"
 _KEY_WITHIN_S = 5.0
 _POLICY = 1008
 _HEADER = AUTHORIZATION.encode()
+_WRONG = 400
+_LONGEST = 200
+"""Of a path, as far as the log tells it."""
 
 
 class Door:
@@ -45,7 +49,9 @@ class Door:
         """Put a route behind its rule. Raises EngineFault when it has none."""
         if not isinstance(route, Route | WebSocketRoute):
             raise EngineFault(f"{route!r} cannot be guarded")
-        route.app = self._guarded(route.app, rule_of(route))
+        rule, name = rule_of(route)
+        guarded = self._guarded(route.app, rule)
+        route.app = _noted(guarded, name) if is_change(name) else guarded
 
     async def admit(self, scope: Scope, rule: Rule, key: str) -> Caller:
         """Raises Unauthenticated, PermissionDenied or RateLimited."""
@@ -76,13 +82,37 @@ class Door:
         return guarded
 
 
-def rule_of(route: Route | WebSocketRoute) -> Rule:
+def rule_of(route: Route | WebSocketRoute) -> tuple[Rule, str]:
+    """A route's rule, and the name it has there."""
     verbs = sorted(route.methods or ()) if isinstance(route, Route) else ["WS"]
-    found = {RULES.get(f"{verb} {route.path}") for verb in verbs if verb != "HEAD"}
-    rule = found.pop() if len(found) == 1 else None
+    names = [f"{verb} {route.path}" for verb in verbs if verb != "HEAD"]
+    rule = RULES.get(names[0]) if len(names) == 1 else None
     if rule is None:
         raise EngineFault(f"{' '.join(verbs)} {route.path} has no rule in api/gateway/rules.py")
-    return rule
+    return rule, names[0]
+
+
+def _noted(app: ASGIApp, name: str) -> ASGIApp:
+    """A route that changes something, and a line in the log who used it."""
+
+    async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+        outcome = "refused"
+
+        async def noting(message: Message) -> None:
+            nonlocal outcome
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                outcome = "ok" if status < _WRONG else f"status {status}"
+            await send(message)
+
+        try:
+            await app(scope, receive, noting)
+        finally:
+            caller = scope.get("state", {}).get("caller")
+            by = (caller.key_id or "") if caller is not None else ""
+            audited(name, by=by, subject=scope["path"][:_LONGEST], outcome=outcome)
+
+    return noted
 
 
 def shown_key(scope: Scope) -> str:
@@ -100,7 +130,8 @@ def _source(scope: Scope) -> str:
 
 
 def _caller(card: KeyCard, key: str) -> Caller:
-    return Caller(card.key_id, card.name, card.permissions, key, card.rate is not None)
+    has_own_rate = card.rate is not None
+    return Caller(card.key_id, card.name, card.permissions, key, has_own_rate, card.models)
 
 
 def caller_of(request: Request) -> Caller:

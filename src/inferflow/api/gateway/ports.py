@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from inferflow.access import Permission
+from inferflow.access import ModelPatterns, Permission
 from inferflow.access.gate import Gate, OpenGate
 from inferflow.api.gateway.management.ports import BackOffice
 from inferflow.engine.request import ScoreRequest
@@ -28,6 +28,8 @@ class Caller:
     """The key itself, for servers behind the gateway that check it too; empty without one."""
     has_own_rate: bool = False
     """How often it may ask is on its key, and counted by the gate."""
+    models: ModelPatterns = field(default_factory=ModelPatterns)
+    """Which models and configs it is for."""
 
 
 ANYBODY = Caller(None, None, frozenset(Permission))

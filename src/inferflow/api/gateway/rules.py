@@ -1,7 +1,7 @@
 """What a caller must be good for, route by route. A route that is not here cannot be mounted.
 
-`about` names the path parameter that says which model the call is about, for keys that are good
-for some models only.
+`about` names the path parameter that says which model or config the call is about, for keys that
+are good for some only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _LOOK = frozenset({Permission.INFERENCE, Permission.VIEW, Permission.ADMIN})
 _ABOUT_MODEL = Rule(_LOOK, "model")
 _VIEW = Rule(Permission.VIEW)
 _CONFIGURE = Rule(Permission.CONFIGURE)
+_VIEW_CONFIG = Rule(Permission.VIEW, "config_id")
+_CHANGE_CONFIG = Rule(Permission.CONFIGURE, "config_id")
 _ADMIN = Rule(Permission.ADMIN)
 _UPLOAD = Rule(Permission.UPLOAD, "name")
 
@@ -62,17 +64,17 @@ RULES: dict[str, Rule] = {
     "POST /v2/repository/models/{model}/unload": Rule(Permission.ADMIN, "model"),
     # --- management
     "GET /api/v1/configs": _VIEW,
-    "GET /api/v1/configs/{config_id}": _VIEW,
-    "GET /api/v1/configs/{config_id}/plan": _VIEW,
-    "GET /api/v1/configs/{config_id}/history": _VIEW,
-    "GET /api/v1/configs/{config_id}/versions/{number}": _VIEW,
-    "GET /api/v1/configs/{config_id}/diff": _VIEW,
+    "GET /api/v1/configs/{config_id}": _VIEW_CONFIG,
+    "GET /api/v1/configs/{config_id}/plan": _VIEW_CONFIG,
+    "GET /api/v1/configs/{config_id}/history": _VIEW_CONFIG,
+    "GET /api/v1/configs/{config_id}/versions/{number}": _VIEW_CONFIG,
+    "GET /api/v1/configs/{config_id}/diff": _VIEW_CONFIG,
     "POST /api/v1/configs/validate": _VIEW,
-    "POST /api/v1/configs/{config_id}/check": _CONFIGURE,
-    "PUT /api/v1/configs/{config_id}": _CONFIGURE,
-    "POST /api/v1/configs/{config_id}/rollback": _CONFIGURE,
+    "POST /api/v1/configs/{config_id}/check": _CHANGE_CONFIG,
+    "PUT /api/v1/configs/{config_id}": _CHANGE_CONFIG,
+    "POST /api/v1/configs/{config_id}/rollback": _CHANGE_CONFIG,
     "GET /api/v1/samples": _VIEW,
-    "POST /api/v1/playground/{config_id}": _VIEW,
+    "POST /api/v1/playground/{config_id}": _VIEW_CONFIG,
     "GET /api/v1/recordings": _VIEW,
     "GET /api/v1/recordings/{recording}": _VIEW,
     "GET /api/v1/models": _VIEW,
@@ -97,6 +99,16 @@ RULES: dict[str, Rule] = {
     "WS /api/v1/live": _VIEW,
 }
 """Verb (`WS` for a WebSocket) and path of each route."""
+
+
+_CHANGING = frozenset({Permission.CONFIGURE, Permission.UPLOAD, Permission.ADMIN})
+_LOOKING = frozenset({"POST /api/v1/configs/{config_id}/check", "POST /v2/repository/index"})
+
+
+def is_change(route: str) -> bool:
+    """Whether a route changes what others see, so that it is worth a line who used it."""
+    is_asking = route.startswith(("GET ", "WS ")) or route in _LOOKING
+    return RULES[route].needs in _CHANGING and not is_asking
 
 
 def told(rule: Rule) -> str:

@@ -28,7 +28,7 @@ from inferflow.api.gateway.score_json import checked, parsed, read_request, writ
 from inferflow.api.gateway.sockets import converse
 from inferflow.api.status import status_of
 from inferflow.engine.request import ScoreRequest, request_from
-from inferflow.errors import InferflowError, NotFound, PermissionDenied
+from inferflow.errors import InferflowError, InvalidRequest, NotFound, PermissionDenied
 
 JSON = "application/json"
 Explain = Annotated[bool, Query(description="Keep what happens, under the answer's `recording`.")]
@@ -102,6 +102,8 @@ class _Scorer:
         given, most = asked.deadline_ms, self._bounds.max_deadline_ms
         if given is None:
             asked.deadline_ms = about.deadline_ms
+        elif isinstance(given, int | float) and not given > 0:
+            raise InvalidRequest("deadline_ms", f"{given} is not a number of milliseconds above 0")
         elif isinstance(given, int | float) and given > most:
             asked.deadline_ms = most
         return written(await scoring.score(asked, about), asked.tracking_id)

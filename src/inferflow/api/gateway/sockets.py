@@ -7,6 +7,7 @@ there is room, so a fast sender waits in its own buffers and not in ours.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
 from fastapi import WebSocket
@@ -14,16 +15,19 @@ from starlette.websockets import WebSocketDisconnect
 
 from inferflow.api.gateway.beside import beside
 from inferflow.api.gateway.door import admit_socket, readmit
-from inferflow.api.gateway.failing import refusal
+from inferflow.api.gateway.failing import UNEXPECTED, problem_response, refusal
 from inferflow.api.gateway.ports import Beside, Caller, Ports
 from inferflow.errors import InferflowError
+
+log = logging.getLogger(__name__)
 
 AHEAD = 16
 _TOO_BIG = 1009
 _LEAVING = 1001
+_NO_TEXT = 1003
 
 Answer = Callable[[str, Beside], Awaitable[bytes]]
-"""Never fails: what went wrong is an answer too."""
+"""What the caller did wrong is an answer, too."""
 
 
 async def converse(websocket: WebSocket, answer: Answer, ports: Ports) -> None:
@@ -40,8 +44,10 @@ async def converse(websocket: WebSocket, answer: Answer, ports: Ports) -> None:
                 await websocket.close(_TOO_BIG, "the message is too large")
                 return
             await talk.take(text)
-    except (WebSocketDisconnect, KeyError):
-        pass  # they left, or sent bytes where texts are wanted
+    except WebSocketDisconnect:
+        pass  # they left
+    except KeyError:  # what came has no text
+        await websocket.close(_NO_TEXT, "messages are texts, not bytes")
     finally:
         sending.cancel()
         parting.cancel()
@@ -69,7 +75,7 @@ class _Conversation:
                 await self._websocket.send_text((await task).decode())
             finally:
                 task.cancel()
-            self._room.release()
+                self._room.release()  # or whoever waits for room would wait for ever
 
     async def part(self, leaving: asyncio.Event) -> None:
         """Close when the gateway is about to end, after what was asked is answered."""
@@ -84,9 +90,12 @@ class _Conversation:
             self._pending.get_nowait().cancel()
 
     async def _answered(self, text: str) -> bytes:
+        path, request_id = self._websocket.url.path, self._about.request_id
         try:
             await readmit(self._websocket, self._caller)
+            return await self._answer(text, self._about)
         except InferflowError as refused:
-            path = self._websocket.url.path
-            return bytes(refusal(refused, path, self._about.request_id).body)
-        return await self._answer(text, self._about)
+            return bytes(refusal(refused, path, request_id).body)
+        except Exception:  # the boundary of a message: the conversation goes on
+            log.exception("stream_failed", extra={"path": path, "request_id": request_id})
+            return bytes(problem_response(path, 500, UNEXPECTED, request_id).body)

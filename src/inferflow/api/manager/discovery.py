@@ -11,12 +11,14 @@ from inferflow.access import KeyCard, KeyRates
 from inferflow.api.manager import reading, writing
 from inferflow.api.manager.calling import Calls, Message
 from inferflow.api.manager.rules import DISCOVERY
+from inferflow.errors import NotFound
 from inferflow.serving.manager.services import Services
 
 
 class DiscoveryService:
     def __init__(self, services: Services, clock: Callable[[], float]) -> None:
         self._discovery = services.discovery
+        self._live = services.live
         self._rates = KeyRates(clock)
 
     def handlers(self, calls: Calls) -> grpc.GenericRpcHandler:
@@ -31,7 +33,15 @@ class DiscoveryService:
 
     async def _discover(self, by: KeyCard, asked: Message) -> Message:
         self._rates.take(by.key_id, by.rate)
-        return writing.found(self._discovery.find(by, reading.wanted(asked)))
+        wanted = reading.wanted(asked)
+        try:
+            found = self._discovery.find(by, wanted)
+        except NotFound:
+            # Another manager may have published it a moment ago.
+            if not await self._live.refresh():
+                raise
+            found = self._discovery.find(by, wanted)
+        return writing.found(found)
 
     async def _refresh(self, by: KeyCard, asked: Message) -> Message:
         self._rates.take(by.key_id, by.rate)

@@ -1,6 +1,7 @@
 """A fleet, asked through its manager: each call with the key of whoever makes it.
 
-Where callers bring no key because nobody is asked for one, the gateway shows its own.
+Where callers bring no key because nobody is asked for one, the gateway shows its own; so it does
+to a fleet that is its own process's.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ async def office_beside(role: Role, fleet: LocalFleet | None) -> AsyncIterator[B
     """For a project that this process serves."""
     root, settings = role.embedded.project.root, role.settings
     servers = OwnPages(role.records.everywhere or role.records.pages)
-    managed = await _local(fleet) if fleet is not None else _managed(settings)
+    managed = await fleet_of_this_process(fleet) if fleet is not None else _managed(settings)
     overrides = {"fleet": settings.fleet}  # its key may be of this run
     benches = SharedBenches(role.embedded)
     async with _live(lambda: look_over(role.telemetry.collect()), servers, managed) as live:
@@ -97,10 +97,13 @@ async def _live(
         await hub.close()
 
 
-async def _local(fleet: LocalFleet) -> ManagedFleet:
-    """This process's own fleet, which it may administrate."""
+async def fleet_of_this_process(fleet: LocalFleet) -> ManagedFleet:
+    """A fleet that this process may administrate.
+
+    Whoever the gateway has let in is not asked again: the manager knows its own keys alone, and
+    not those that this gateway goes by."""
     own = await fleet.administrator()
-    return ManagedFleet(lambda key: FleetAdmin((fleet.address,), key, tls=fleet.tls), own)
+    return ManagedFleet(lambda _: FleetAdmin((fleet.address,), own, tls=fleet.tls), own)
 
 
 def _managed(settings: Settings) -> ManagedFleet | None:

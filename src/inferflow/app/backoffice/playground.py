@@ -62,9 +62,9 @@ class BenchPlayground:
         plan, arm = bench.picked(asked)
         baseline = await _played(await asyncio.to_thread(bench.scorer, plan), asked, arm)
         if not any(overrides.values()):
-            return _told(baseline, None, asked, item, None)
+            return await asyncio.to_thread(_told, baseline, None, asked, item, None)
         changed, played = await _overridden(bench, plan, arm, asked, baseline, overrides)
-        return _told(played, baseline, asked, item, changed)
+        return await asyncio.to_thread(_told, played, baseline, asked, item, changed)
 
 
 # --- scoring --------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import Any
 from inferflow.app import serving
 from inferflow.app.config_stores import open_served
 from inferflow.app.inference_log import follow_service, open_inference_log
-from inferflow.app.operating import trace_role
+from inferflow.app.operating import watch_serving
 from inferflow.app.processes.asking import everyone_through
 from inferflow.app.processes.following import Follower
 from inferflow.app.processes.messages import (
@@ -41,7 +41,7 @@ from inferflow.app.recordings.records import Records, open_keeper
 from inferflow.app.wiring import Embedded, open_bare
 from inferflow.errors import InferflowError
 from inferflow.inferlog.log import InferenceLog
-from inferflow.telemetry import Telemetry, TelemetrySettings, open_logs, open_telemetry
+from inferflow.telemetry import Telemetry, TelemetrySettings, open_logs
 
 log = logging.getLogger("inferflow.processes")
 
@@ -58,14 +58,12 @@ def main() -> int:
         _number_lines(orders.number)
         keeper = open_keeper(orders.settings.serve)
         inference_log = open_inference_log(orders.root, orders.settings, tag=f"{orders.number}-")
-        tracing = trace_role(orders.settings, "serve")
-        watching = [keeper, *([inference_log] if inference_log else []), *tracing.observers]
-        telemetry = open_telemetry(chosen, watching)
+        watching = [keeper, *([inference_log] if inference_log else [])]
+        telemetry = watch_serving(orders.settings, watching)
         try:
             _run(orders, telemetry, keeper, say, inference_log)
         finally:
             telemetry.close()
-            tracing.close()
             logs.close()
     except InferflowError as failed:
         print(f"error: {failed}", file=sys.stderr)  # noqa: T201  # the way a command fails

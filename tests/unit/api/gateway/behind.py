@@ -106,14 +106,14 @@ class Keys:
         return {"authorization": f"Bearer {self.texts[name]}"}
 
 
-def keys(**permissions: str) -> Keys:
-    """A key per name, each with permissions, with spaces between."""
+def keys(models: tuple[str, ...] = (), /, **permissions: str) -> Keys:
+    """A key per name, each with permissions, with spaces between; all for these models."""
     hasher = KeyHasher(bytes(32))
     stored, texts = [], {}
     for number, (name, may) in enumerate(permissions.items()):
         new = mint_key(lambda size, number=number: bytes([number + 1]) * size)
         allowed = frozenset(map(Permission, may.split()))
-        card = KeyCard(new.key_id, name, allowed, ModelPatterns(), created_ms=0)
+        card = KeyCard(new.key_id, name, allowed, ModelPatterns(models), created_ms=0)
         stored.append(hasher.stored(card, new))
         texts[name] = new.text
     book = KeyBook(hasher, stored)

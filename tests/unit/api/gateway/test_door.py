@@ -14,7 +14,7 @@ from inferflow.api.gateway.app import make_app
 from inferflow.api.gateway.door import Door, rule_of
 from inferflow.api.gateway.ports import Bounds, Ports
 from inferflow.api.gateway.rates import Rates
-from inferflow.api.gateway.rules import RULES
+from inferflow.api.gateway.rules import RULES, is_change
 from inferflow.errors import EngineFault, InvalidInput
 
 from .behind import EchoModels, KnownScoring, asking, keys
@@ -55,7 +55,7 @@ def test_a_key_opens_the_routes_of_its_permission_and_no_others(permission: Perm
         for route in make_app(Ports(OpenGate())).routes:
             if not isinstance(route, Route):
                 continue
-            rule = rule_of(route)
+            rule, _ = rule_of(route)
             path = re.sub(r"\{[^}]*\}", "1", route.path)
             verb = sorted((route.methods or set()) - {"HEAD"})[0]
             stranger = client.request(verb, path)
@@ -135,3 +135,38 @@ def test_who_asks_is_told_what_they_may() -> None:
         nobody = client.get("/api/v1/me").json()
     assert (nobody["auth"], nobody["key_id"], nobody["name"]) == ("off", None, None)
     assert nobody["permissions"] == sorted(Permission)
+
+
+def test_changes_are_those_that_change_and_need_a_permission_to() -> None:
+    changing = {route for route in RULES if is_change(route)}
+    assert {route.split()[0] for route in changing} == {"PUT", "POST", "DELETE"}
+    assert {"PUT /api/v1/features/{entity}/{group}", "POST /api/v1/keys"} <= changing
+    assert "POST /api/v1/configs/{config_id}/check" not in changing
+    assert "POST /v1/score/{config_id}" not in changing
+
+
+def test_a_change_leaves_a_line_that_says_who_made_it_and_how_it_went(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "inferflow.audit")
+    who = keys(admin="admin", looker="view")
+    with asking(gate=who.gate, models=EchoModels()) as client:
+        client.post("/v2/repository/models/echo/load", headers=who["admin"])
+        client.post("/v2/repository/models/echo/load", headers=who["admin"], content=b"[]")
+        client.post("/v2/repository/models/echo/load", headers=who["looker"])
+        client.post("/v2/repository/index", headers=who["admin"])
+    lines = [vars(each) for each in caplog.records if each.message == "audit"]
+    key_id = who.texts["admin"].split("_")[1]
+    assert [(each["by"], each["outcome"]) for each in lines] == [
+        (key_id, "ok"),
+        (key_id, "status 400"),
+        ("", "refused"),
+    ]
+    assert {each["subject"] for each in lines} == {"/v2/repository/models/echo/load"}
+
+
+def test_every_route_that_names_a_model_or_a_config_is_about_it() -> None:
+    named = re.compile(r"\{(config_id|model|name)\}")
+    for route, rule in RULES.items():
+        found = named.search(route)
+        assert rule.about == (found[1] if found else ""), route

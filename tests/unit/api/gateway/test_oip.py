@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 import zlib
 from typing import Any
 
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from inferflow.api.gateway.oip.answering import write_answer
 from inferflow.api.gateway.oip.asking import read_inference
-from inferflow.api.gateway.oip.body import LENGTH, split_body
+from inferflow.api.gateway.oip.body import LENGTH, Split, split_body
 from inferflow.client.oip.datatypes import BF16, BYTES, DATATYPES, from_bytes, to_bytes
+from inferflow.errors import InvalidRequest
 
 from .behind import EchoModels, InferResponse, asking
 
@@ -49,6 +51,7 @@ def binary(raw: bytes, datatype: str, shape: list[int], **document: Any) -> tupl
         ("UINT64", [2**64 - 1, 1], [2**64 - 1, 1]),
         ("BOOL", [[True, False]], [True, False]),
         ("BYTES", [["ä", ""]], ["ä", ""]),
+        ("BYTES", ["a\0", "\0"], ["a\0", "\0"]),
     ],
 )
 def test_a_tensor_in_json_comes_back_flat(datatype: str, data: Any, told: Any) -> None:
@@ -73,6 +76,12 @@ def test_a_tensor_in_json_comes_back_flat(datatype: str, data: Any, told: Any) -
         ({"inputs": [tensor("UINT8", [-1, 1])]}, "inputs[0].data"),
         ({"inputs": [tensor("BOOL", [1, 0])]}, "inputs[0].data"),
         ({"inputs": [tensor("BYTES", [1, 2])]}, "inputs[0].data"),
+        ({"inputs": [tensor("BYTES", ["a", 2])]}, "inputs[0].data"),
+        ({"inputs": [tensor("FP32", [1, 1e300])]}, "inputs[0].data"),
+        ({"inputs": [tensor("FP32", [1, None])]}, "inputs[0].data"),
+        ({"inputs": [tensor("FP32", [1, [2]])]}, "inputs[0].data"),
+        ({"inputs": [tensor("FP32", [[1], 2])]}, "inputs[0].data"),
+        ({"inputs": [tensor("INT32", [True, 2])]}, "inputs[0].data"),
         ({"inputs": [tensor("FP16", [1, 2])]}, "inputs[0].data"),
         ({"inputs": [tensor("FLOAT", [1, 2])]}, "inputs[0].datatype"),
         ({"inputs": [tensor(shape=[-1, 2])]}, "inputs[0].shape"),
@@ -130,6 +139,25 @@ def test_half_floats_have_no_form_in_json() -> None:
         refused = client.post(INFER, content=body, headers=headers)
     assert refused.status_code == 400
     assert "binary_data" in refused.json()["error"]
+
+
+def test_one_long_text_does_not_make_room_for_as_long_ones_everywhere() -> None:
+    texts = ["x" * 1_000_000, *["y"] * 100_000]
+    given = {"inputs": [tensor("BYTES", texts, shape=[len(texts)])]}
+    tracemalloc.start()
+    try:
+        body = read_inference(Split(given, memoryview(b"")), "echo").body
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(body) > 1_000_000
+    assert most < 50_000_000
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "3", "²"])
+def test_a_length_that_cannot_be_is_refused(length: str) -> None:
+    with pytest.raises(InvalidRequest, match=LENGTH):
+        split_body(b"{}", length)
 
 
 def test_too_few_and_too_many_bytes_are_refused() -> None:

@@ -90,6 +90,15 @@ def test_a_deadline_is_the_callers_within_limits(
     assert scoring.asked[0][1].deadline_ms == wanted
 
 
+@pytest.mark.parametrize("given", [0, -1, -0.5])
+def test_a_deadline_that_has_passed_before_it_begins_is_refused(given: float) -> None:
+    scoring = KnownScoring()
+    with asking(scoring=scoring) as client:
+        refused = client.post("/v1/score/ranker", json={**REQUEST, "deadline_ms": given})
+    assert (refused.status_code, refused.json()["field"]) == (400, "deadline_ms")
+    assert scoring.asked == []
+
+
 def test_a_deadline_in_the_request_itself_is_within_limits_too() -> None:
     scoring = KnownScoring()
     with asking(scoring=scoring, bounds=Bounds(max_deadline_ms=5_000)) as client:

@@ -106,6 +106,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         ({"host": "127.0.0.1:8080", "origin": "http://127.0.0.1:8080"}, 200),
         ({"host": "127.0.0.1:8080", "origin": "https://evil.example"}, 403),
         ({"host": "127.0.0.1:8080", "origin": "null"}, 403),
+        ({"host": "127.0.0.1:8080", "origin": "http://[::1"}, 403),
     ],
 )
 def test_without_keys_only_pages_of_this_gateway_may_call(

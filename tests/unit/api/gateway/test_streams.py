@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
-from inferflow.api.gateway.ports import Bounds
+from inferflow.access.gate import OpenGate
+from inferflow.api.gateway.app import make_app
+from inferflow.api.gateway.ports import Bounds, Ports
+from inferflow.engine.request import ScoreRequest
+from inferflow.scores import Scores
 
-from .behind import WS, EchoModels, KnownScoring, asking, keys
+from .behind import WS, EchoModels, KnownScoring, asking, keys, scores_of
 
 
 def request(tracking_id: str, *products: str) -> dict[str, object]:
@@ -129,3 +135,61 @@ def test_a_gateway_that_ends_answers_what_was_asked_and_says_goodbye() -> None:
             socket.receive_json()
         assert client.get("/health/ready").text == "draining"
     assert closed.value.code == 1001
+
+
+def test_what_fails_here_is_an_answer_and_the_stream_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def answer(asked: ScoreRequest) -> Scores:
+        if asked.tracking_id == "1":
+            raise RuntimeError("a secret of ours")
+        return scores_of(asked)
+
+    with (
+        asking(scoring=KnownScoring(answer)) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        socket.send_json(request("1", "a"))
+        socket.send_json(request("2", "a"))
+        failed, answered = socket.receive_json(), socket.receive_json()
+    assert (failed["status"], answered["tracking_id"]) == (500, "2")
+    assert "secret" not in failed["detail"]
+    assert [each.message for each in caplog.records] == ["stream_failed"]
+
+
+def test_bytes_are_no_messages() -> None:
+    with (
+        asking(scoring=KnownScoring()) as client,
+        client.websocket_connect(f"{WS}/v1/stream/ranker") as socket,
+    ):
+        socket.send_bytes(b"{}")
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_json()
+    assert closed.value.code == 1003
+
+
+def test_a_caller_who_is_gone_with_answers_on_their_way_is_let_go() -> None:
+    asked = {"type": "websocket.receive", "text": json.dumps(request("1", "a"))}
+    coming = iter([{"type": "websocket.connect"}, *[asked] * 60])
+
+    async def receive() -> Any:
+        return next(coming)
+
+    async def send(message: Any) -> None:
+        if message["type"] == "websocket.send":
+            raise OSError("they are gone")
+
+    scope = {
+        "type": "websocket",
+        "path": "/v1/stream/ranker",
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1:8080")],
+    }
+    app = make_app(Ports(OpenGate(), scoring=KnownScoring()))
+
+    async def converse() -> set[Any]:
+        async with asyncio.timeout(10):
+            await app(scope, receive, send)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(converse()) == set()

@@ -6,8 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from inferflow.api.gateway.management.log_shapes import SettingList
 from inferflow.api.gateway.management.ports import KeyWish, LogQuery
+from inferflow.app.backoffice import office
 from inferflow.app.backoffice.fleet import ManagedFleet
 from inferflow.app.backoffice.logs import ProjectLogs
 from inferflow.app.backoffice.pages import RemotePages
@@ -34,6 +37,28 @@ class Admin:
 
     def __exit__(self, *_: object) -> None:
         self._asked.append("closed")
+
+
+class OwnFleet:
+    address, tls = "127.0.0.1:1", None
+
+    async def administrator(self) -> str:
+        return "own"
+
+
+def test_the_fleet_of_this_process_is_not_shown_keys_that_it_cannot_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(office, "FleetAdmin", lambda _, key, **__: Admin(key, asked))
+    fleet: Any = OwnFleet()
+
+    async def ask() -> None:
+        managed = await office.fleet_of_this_process(fleet)
+        await managed.models("a key of a file")
+
+    asyncio.run(ask())
+    assert asked[0][:2] == ("own", "models")
 
 
 def test_each_call_is_made_with_the_key_of_whoever_asks_and_then_closed() -> None:

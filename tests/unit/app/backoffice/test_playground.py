@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from inferflow.app.backoffice.bench import SharedBenches
@@ -46,7 +47,7 @@ def test_a_request_is_answered_as_it_is_by_those_who_serve(
 
     told = played(benches)
     served = Flow(embedded).score("ranker", user="ada", book=BOOKS)
-    assert scores(told["answer"]) == served["pick:score"].tolist()
+    assert np.float32(scores(told["answer"])).tolist() == served["pick:score"].tolist()
     assert told["answer"]["tracking_id"] == "t"
     assert (told["baseline"], told["item"]) == (None, None)
     assert [step["step"] for step in told["run"]["steps"]][-1] == "pick"

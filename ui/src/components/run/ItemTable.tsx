@@ -5,7 +5,7 @@ import type { ItemColumn, ItemRow } from "../../api/runs";
 import { DataTable, type Column } from "../DataTable";
 import { duration } from "../format";
 import { StatusChip, type Tone } from "../StatusChip";
-import { valueText } from "./valueText";
+import { valueText } from "../valueText";
 
 const TONES: Record<string, Tone> = {
   real: "good",

@@ -82,7 +82,7 @@ const COLUMNS: Column<Value>[] = [
     name: "value",
     header: "Value",
     numeric: true,
-    cell: ({ value }) => <span className="mono">{valueText(value)}</span>,
+    cell: ({ value }) => <span className="mono">{valueText(value, 6)}</span>,
   },
   {
     name: "state",

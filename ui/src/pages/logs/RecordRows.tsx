@@ -22,5 +22,5 @@ const columnOf = (name: string): Column<Row> => ({
   name,
   header: name,
   numeric: name !== "id",
-  cell: (row) => <span className="mono">{valueText(row[name])}</span>,
+  cell: (row) => <span className="mono">{valueText(row[name], 6)}</span>,
 });

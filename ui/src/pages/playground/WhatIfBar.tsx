@@ -3,7 +3,7 @@ import Box from "@mui/material/Box";
 import Button from "@mui/material/Button";
 import Chip from "@mui/material/Chip";
 import { isWhatIf, type Overrides, type Play } from "../../api/runs";
-import { valueText } from "../../components/run/valueText";
+import { valueText } from "../../components/valueText";
 import { ModelVersions } from "./ModelVersions";
 import { NO_OVERRIDES } from "./usePlay";
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
 from inferflow.errors import InvalidRequest
@@ -39,6 +39,29 @@ class Arrived:
         return self.fields.get(name, "")
 
 
+class _Form(MultiPartParser):
+    """Refuses a body that is cut off, too: what came of it is not what was meant."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(
+            request.headers,
+            self._whole(request),
+            max_files=MOST_FILES,
+            max_fields=MOST_FIELDS,
+            max_part_size=LONGEST_FIELD,
+        )
+        self._has_ended = False
+
+    def on_end(self) -> None:
+        self._has_ended = True
+
+    async def _whole(self, request: Request) -> AsyncGenerator[bytes, None]:
+        async for piece in request.stream():
+            yield piece
+        if not self._has_ended:
+            raise MultiPartException("ended before its end")
+
+
 @asynccontextmanager
 async def arriving(request: Request) -> AsyncIterator[Arrived]:
     """What a multipart body holds, on disk until the block is left. Raises InvalidRequest."""
@@ -46,9 +69,7 @@ async def arriving(request: Request) -> AsyncIterator[Arrived]:
     if not kind.startswith("multipart/form-data"):
         raise InvalidRequest("body", "files come as multipart/form-data")
     try:
-        form = await request.form(
-            max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD
-        )
+        form = await _Form(request).parse()
     except MultiPartException as broken:
         raise InvalidRequest("body", broken.message) from broken
     except ClientDisconnect as left:
@@ -94,4 +115,6 @@ def _fields(form: FormData) -> dict[str, str]:
     for name in form:
         if name != "file" and name not in _FIELDS:
             raise InvalidRequest(name, "unknown field", f"one of {', '.join(sorted(_FIELDS))}")
+        if name != "file" and not isinstance(form[name], str):
+            raise InvalidRequest(name, "text is wanted, not a file")
     return {name: str(form[name]) for name in _FIELDS if name in form}

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from inferflow.api.gateway.management import config_shapes as shapes
-from inferflow.api.gateway.management.having import author_of, having
+from inferflow.api.gateway.management.having import allowed, author_of, having
 from inferflow.api.gateway.management.ports import BackOffice, Configs, Facts, Text
 from inferflow.api.gateway.management.rejecting import rejecting
 
@@ -30,9 +30,9 @@ def configs_router(office: BackOffice) -> APIRouter:
 
 def _reading(router: APIRouter, part: Having) -> None:
     @router.get("", response_model=shapes.ConfigList)
-    async def list_configs() -> Facts:
+    async def list_configs(request: Request) -> Facts:
         """Every config and how it stands with those who serve it."""
-        return {"configs": await part().statuses()}
+        return {"configs": allowed(request, await part().statuses(), "id")}
 
     @router.get("/{config_id}", response_model=shapes.ConfigText)
     async def get_config(config_id: str) -> Facts:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Request
 
 from inferflow.api.gateway.management import fleet_shapes as shapes
 from inferflow.api.gateway.management.arriving import arriving
-from inferflow.api.gateway.management.having import credential_of, having
+from inferflow.api.gateway.management.having import allowed, credential_of, having
 from inferflow.api.gateway.management.ports import BackOffice, Facts, Fleet
 
 Having = Callable[[], Fleet]
@@ -35,7 +35,8 @@ def _models(router: APIRouter, part: Having) -> None:
     @router.get("/models", response_model=shapes.FleetModelList)
     async def list_models(request: Request) -> Facts:
         """Every model the caller's key is for, with its versions."""
-        return {"models": await part().models(credential_of(request))}
+        found = await part().models(credential_of(request))
+        return {"models": allowed(request, found, "name")}
 
     @router.get("/models/{name}", response_model=shapes.FleetModel)
     async def get_model(name: str, request: Request) -> Facts:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from fastapi import Request
 
+from inferflow.api.gateway.management.ports import Facts
 from inferflow.api.gateway.problem import Refused
 
 Part = TypeVar("Part")
@@ -42,3 +43,9 @@ def credential_of(request: Request) -> str:
     """What the servers behind are shown; empty where nobody is asked for a key."""
     credential: str = request.state.caller.credential
     return credential
+
+
+def allowed(request: Request, found: list[Facts], name: str) -> list[Facts]:
+    """Those of models or configs that the caller's key is for."""
+    models = request.state.caller.models
+    return [each for each in found if models.allow(each[name])]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -23,7 +24,10 @@ Message = Any
 _Request = message_class("inference.ModelInferRequest")
 _ONLY_BINARY = ("FP16", BF16)
 _SIZE, _WANTS_BINARY, _ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
-_KINDS = {"BOOL": "b", BYTES: "U", **dict.fromkeys(("FP32", "FP64"), "fiu")}
+_WHOLE = frozenset({int})
+_REAL = frozenset({int, float})
+_TYPES = {"BOOL": frozenset({bool}), BYTES: frozenset({str}), "FP32": _REAL, "FP64": _REAL}
+"""What values of a datatype are in JSON; whole numbers for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,37 +137,27 @@ def _from_json(tensor: Mapping[str, Any], datatype: str, shape: list[int], place
         raise InvalidRequest(where, "is missing")
     if datatype in _ONLY_BINARY:
         raise InvalidRequest(where, f"{datatype} has no form in JSON", f"send it with {_SIZE}")
-    try:
-        values = np.asarray(tensor["data"])
-    except ValueError:
-        raise InvalidRequest(where, "lists within it have different lengths") from None
-    if datatype == "UINT64" and values.dtype.kind == "f":
-        values = _large(tensor["data"], values)
-    if values.size != prod(shape):
-        raise InvalidRequest(where, f"has {values.size} value(s), and {shape} takes {prod(shape)}")
-    if values.size and values.dtype.kind not in _KINDS.get(datatype, "iu"):
+    values = _flat(tensor["data"], where)
+    if len(values) != prod(shape):
+        raise InvalidRequest(where, f"has {len(values)} value(s), and {shape} takes {prod(shape)}")
+    if not _TYPES.get(datatype, _WHOLE).issuperset(map(type, values)):
         raise InvalidRequest(where, f"has values that are no {datatype}")
-    return to_bytes(_cast(values, datatype, where), datatype)
+    try:
+        with np.errstate(over="raise"):
+            array = np.array(values, object if datatype == BYTES else DATATYPES[datatype].numpy)
+    except ArithmeticError:
+        raise InvalidRequest(where, f"a value is out of range for {datatype}") from None
+    return to_bytes(array, datatype)
 
 
-def _large(data: Any, values: Any) -> Any:
-    """Whole numbers of which some need all 64 bits: left alone, numpy takes them for floats."""
-    listed = np.asarray(data, dtype=object).ravel().tolist()
-    if all(type(each) is int and 0 <= each < 2**64 for each in listed):
-        return np.array(listed, np.uint64)
+def _flat(data: Any, where: str) -> list[Any]:
+    """The values of lists within lists, in their order."""
+    values: list[Any] = data if isinstance(data, list) else [data]
+    while values and isinstance(values[0], list):
+        if set(map(type, values)) != {list} or len(set(map(len, values))) != 1:
+            raise InvalidRequest(where, "lists within it have different lengths")
+        values = list(chain.from_iterable(values))
     return values
-
-
-def _cast(values: Any, datatype: str, where: str) -> Any:
-    if datatype == BYTES:
-        return values.astype(object)
-    wanted = DATATYPES[datatype].numpy
-    if wanted.kind in "iu" and values.size:
-        bounds = np.iinfo(wanted)
-        low, high = int(values.min()), int(values.max())
-        if low < bounds.min or high > bounds.max:
-            raise InvalidRequest(where, f"a value is out of range for {datatype}")
-    return values.astype(wanted)
 
 
 def _read_outputs(message: Message, outputs: list[Any], is_binary: bool) -> dict[str, bool]:

@@ -47,6 +47,19 @@ def test_a_text_is_validated_with_places_and_checked_with_its_difference() -> No
     assert configs.asked == [("validate", TEXT, "ranker"), ("check", "ranker", TEXT)]
 
 
+def test_a_key_for_some_configs_neither_sees_nor_changes_others() -> None:
+    configs, who = KnownConfigs(), keys(("page*",), ann="configure view")
+    with asking(gate=who.gate, office=BackOffice(configs=configs)) as client:
+        assert client.get("/api/v1/configs", headers=who["ann"]).json() == {"configs": []}
+        assert client.get(ONE, headers=who["ann"]).status_code == 403
+        assert client.put(ONE, json=BODY, headers=who["ann"]).status_code == 403
+        assert client.post(f"{ONE}/rollback", json={}, headers=who["ann"]).status_code == 403
+        play = {"request": {"entities": {"user": "7"}}}
+        played = client.post("/api/v1/playground/ranker", json=play, headers=who["ann"])
+        assert played.status_code == 403
+    assert configs.asked == []
+
+
 def test_whoever_publishes_is_the_author() -> None:
     configs, who = KnownConfigs(), keys(ann="configure")
     body = {**BODY, "expected_version": 3, "note": "better", "force": True}

@@ -109,6 +109,12 @@ def test_a_manager_that_is_away_is_no_fault_of_the_caller() -> None:
         assert client.get(f"{API}/workers").status_code == 503
 
 
+def test_a_key_for_some_models_is_not_told_of_others() -> None:
+    who = keys(("page*",), ann="view")
+    with asking(gate=who.gate, office=BackOffice(fleet=KnownFleet())) as client:
+        assert client.get(f"{API}/models", headers=who["ann"]).json() == {"models": []}
+
+
 # --- uploads --------------------------------------------------------------------------------
 
 VERSIONS = f"{API}/models/like/versions"
@@ -141,6 +147,7 @@ def test_several_files_keep_their_names() -> None:
         ([("file", ("../model.onnx", b"a")), ("file", ("model.onnx", b"b"))], {}, "file"),
         ([("file", ("model.onnx", b"a")), ("file", ("model.onnx", b"b"))], {}, "file"),
         ([("file", ("model.onnx", b"a"))], {"stages": "dev"}, "stages"),
+        ([("file", ("model.onnx", b"a")), ("version", ("7.txt", b"7"))], {}, "version"),
     ],
 )
 def test_files_that_make_no_version_are_refused(files: Any, data: Any, field: str) -> None:
@@ -156,3 +163,17 @@ def test_a_body_that_is_no_form_is_refused() -> None:
         assert client.post(VERSIONS, json={}).json()["field"] == "body"
         broken = {"content-type": "multipart/form-data; boundary=x"}
         assert client.post(VERSIONS, content=b"--y", headers=broken).status_code == 400
+
+
+@pytest.mark.parametrize("cut", [1, 4, 20, 90])
+def test_a_form_that_is_cut_off_makes_no_version(cut: int) -> None:
+    part = b'--x\r\nContent-Disposition: form-data; name="file"; filename="%s"\r\n\r\nabc\r\n'
+    whole = part % b"model.onnx" + part % b"weights.bin" + b"--x--"
+    form = {"content-type": "multipart/form-data; boundary=x"}
+    fleet = KnownFleet()
+    with asking(office=BackOffice(fleet=fleet)) as client:
+        refused = client.post(VERSIONS, content=whole[:-cut], headers=form)
+        assert (refused.status_code, refused.json()["field"]) == (400, "body")
+        assert fleet.asked == []
+        assert client.post(VERSIONS, content=whole, headers=form).is_success
+    assert set(fleet.files) == {"model.onnx", "weights.bin"}

@@ -1,7 +1,7 @@
 import Typography from "@mui/material/Typography";
 import type { Answer, Value } from "../../../api/runs";
 import { DataTable, type Column } from "../../../components/DataTable";
-import { valueText } from "../../../components/run/valueText";
+import { valueText } from "../../../components/valueText";
 
 type Group = { index: number; members: string; scores: Record<string, Value>; error: string | null };
 

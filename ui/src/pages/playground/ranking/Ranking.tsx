@@ -6,7 +6,7 @@ import { useState } from "react";
 import type { Answer, Value } from "../../../api/runs";
 import { DataTable, type Column } from "../../../components/DataTable";
 import { number } from "../../../components/format";
-import { valueText } from "../../../components/run/valueText";
+import { valueText } from "../../../components/valueText";
 import { numericColumns, rankedBy, type Ranked } from "./ranking";
 
 type Props = { answer: Answer; baseline: Answer | null; item: string | null; onPick: (item: string) => void };

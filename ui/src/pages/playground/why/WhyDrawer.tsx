@@ -9,7 +9,7 @@ import type { ItemColumn, Overrides, Play } from "../../../api/runs";
 import { Facts } from "../../../components/Facts";
 import { PageState } from "../../../components/PageState";
 import { ItemTable } from "../../../components/run/ItemTable";
-import { valueText } from "../../../components/run/valueText";
+import { valueText } from "../../../components/valueText";
 import { playQuery, type Attempt } from "../usePlay";
 import { ValueEdit } from "./ValueEdit";
 import { isEditable, withValue } from "./whatIf";

@@ -88,9 +88,10 @@ $(PAGES): $(PAGES_FROM) ui/node_modules/.package-lock.json
 demo: $(VENV)/.run ui
 	@$(BIN)/inferflow demo
 
+# Tests of one file share the servers they start, so a file stays with one worker.
 test: $(VENV)/.dev
 	-@$(MAKE) --no-print-directory services ui
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # With every test elsewhere that shows what docs/operate/robustness.md promises.
 robustness: $(VENV)/.dev

@@ -231,6 +231,7 @@ def test_a_server_that_comes_back_is_found_again(shop: Path) -> None:
 
 
 @pytest.mark.scenario("A10")
+@pytest.mark.robustness
 def test_of_several_servers_one_may_die_and_one_may_leave(shop: Path) -> None:
     golden = document(shop, "ranker")
     servers = [start(shop) for _ in range(3)]

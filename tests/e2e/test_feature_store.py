@@ -241,7 +241,10 @@ def test_a_redis_that_refuses_its_credentials_is_a_wrong_setting(
 # --- projects that read from it -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fixture", ["redis_server", "redis_cluster"])
+@pytest.mark.parametrize(
+    "fixture",
+    ["redis_server", pytest.param("redis_cluster", marks=pytest.mark.robustness)],
+)
 def test_a_project_scores_the_same_on_redis_itself(
     shop: Path,
     fixture: str,

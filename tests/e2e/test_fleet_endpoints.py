@@ -77,6 +77,7 @@ def test_what_happened_names_the_fleet(shop: Path, by_fleet: dict[str, Any]) -> 
 
 
 @pytest.mark.scenario("A1")
+@pytest.mark.robustness
 def test_a_served_project_moves_its_calls_when_a_worker_is_killed(
     shop: Path, fleet: FleetRun, tmp_path: Path
 ) -> None:

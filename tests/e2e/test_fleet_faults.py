@@ -118,6 +118,7 @@ def test_an_upload_that_was_cut_off_goes_on_after_the_managers_death(fleet: Flee
 
 
 @pytest.mark.scenario("A15")
+@pytest.mark.robustness
 def test_an_upload_survives_a_manager_that_dies_under_it(fleet: FleetRun) -> None:
     port = free_port()
     manager = fleet.add_manager(port=port)
@@ -176,6 +177,7 @@ def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(fleet: Flee
 
 
 @pytest.mark.scenario("H5")
+@pytest.mark.robustness
 def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
     fleet: FleetRun,
 ) -> None:
@@ -191,6 +193,7 @@ def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
 
 
 @pytest.mark.scenario("I8")
+@pytest.mark.robustness
 def test_a_worker_with_more_than_enough_to_do_is_not_taken_for_dead(fleet: FleetRun) -> None:
     fleet.add_manager()
     fleet.add_worker("w1")
@@ -224,6 +227,7 @@ def test_a_worker_that_waits_for_its_manager_joins_when_it_comes(fleet: FleetRun
 
 
 @pytest.mark.scenario("A12")
+@pytest.mark.robustness
 def test_two_managers_share_a_fleet_and_one_is_enough(
     fleet: FleetRun,
     postgres: PostgresServer,  # noqa: F811

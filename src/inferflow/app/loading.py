@@ -7,7 +7,7 @@ from pathlib import Path
 
 from inferflow.app.loaded_files import LoadedFiles
 from inferflow.app.project import Project
-from inferflow.featurestore import FeatureStore
+from inferflow.featurestore import FeatureSchema, FeatureStore
 from inferflow.featurestore.importer import import_file
 
 DataFile = tuple[str, str, Path]
@@ -28,14 +28,14 @@ def load_features(
     return sum(
         load_file(file, store, loaded=loaded, progress=progress)
         for file in project.data_files()
-        if not is_loaded(file, store, loaded)
+        if not is_loaded(file, store.schema, loaded)
     )
 
 
-def is_loaded(file: DataFile, store: FeatureStore, loaded: LoadedFiles | None) -> bool:
+def is_loaded(file: DataFile, schema: FeatureSchema, loaded: LoadedFiles | None) -> bool:
     """Whether the store has this file already, under the schema it has now."""
     path = file[2]
-    return loaded is not None and loaded.read().get(path.name) == _mark(path, store, loaded)
+    return loaded is not None and loaded.read().get(path.name) == _mark(path, schema, loaded)
 
 
 def load_file(
@@ -47,7 +47,7 @@ def load_file(
 ) -> int:
     """Import one file, and return how many rows it has."""
     entity, group, path = file
-    mark = "" if loaded is None else _mark(path, store, loaded)
+    mark = "" if loaded is None else _mark(path, store.schema, loaded)
     told = None if progress is None else _about(path.name, progress)
     rows = import_file(store, path, entity=entity, group=group or None, progress=told)
     if loaded is not None:
@@ -55,8 +55,8 @@ def load_file(
     return rows
 
 
-def _mark(path: Path, store: FeatureStore, loaded: LoadedFiles) -> str:
-    return f"{loaded.mark(path)}:{store.schema.digest}"
+def _mark(path: Path, schema: FeatureSchema, loaded: LoadedFiles) -> str:
+    return f"{loaded.mark(path)}:{schema.digest}"
 
 
 def _about(name: str, progress: Progress) -> Callable[[int, int], None]:

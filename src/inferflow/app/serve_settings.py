@@ -14,8 +14,8 @@ class ServeSettings(EnvFirst):
     bind: str = Field("127.0.0.1", validation_alias=named("bind"))
     """Address to listen on; only this machine reaches the default."""
     auth: Literal["on", "off"] = Field("on", validation_alias=named("auth"))
-    """`off` asks nobody who they are, whoever can reach it. `on`: callers are asked as soon as `[auth]`
-    knows any; without, only this machine can call."""
+    """`off` asks nobody who they are, whoever can reach it. `on`: callers are asked as soon as
+    `[auth]` knows any; without, only this machine can call."""
     port: Port = Field(50051, validation_alias=named("port", "APP_PORT"))
     """gRPC. 0 takes any free port."""
     http_port: Port = Field(8082, validation_alias=named("http_port"))

@@ -8,6 +8,7 @@ was found, the next page goes on.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +25,12 @@ MOST_FILES = 64
 MOST_MESSAGES = 2_000
 """Messages of each partition that a page looks at: a topic is browsed at its end."""
 
+log = logging.getLogger(__name__)
+
 _READING = "reading inference logs"
+_LONGEST_CURSOR = 40
+_MOST_US = 2**63 - 1
+"""No column holds a later moment."""
 
 Row = dict[str, Any]
 
@@ -69,7 +75,8 @@ class Cursor:
         if not text:
             return None
         at_us, dash, skip = text.partition("-")
-        if not (dash and at_us.isdecimal() and skip.isdecimal() and len(text) < 40):
+        is_number = at_us.isdecimal() and skip.isdecimal() and len(text) < _LONGEST_CURSOR
+        if not (dash and is_number and max(int(at_us), int(skip)) <= _MOST_US):
             raise InvalidInput(f"cursor: {text[:40]!r} is not one that a page ended with")
         return cls(int(at_us), int(skip))
 
@@ -108,20 +115,30 @@ def _reaches(
     folder: LogFolder, wanted: Wanted, cursor: Cursor | None
 ) -> Iterator[tuple[int, Path]]:
     """The last moment in each file that may hold something; its footer tells."""
-    pq = parquet(_READING)
     for path in folder.files(wanted.config_id):
-        try:
-            footer = pq.ParquetFile(path).metadata
-        except OSError:  # it made room for newer ones just now
+        span = _span(path)
+        if span is None:
             continue
-        column = footer.schema.names.index("_at")
-        spans = [
-            footer.row_group(n).column(column).statistics for n in range(footer.num_row_groups)
-        ]
-        first = min((_us(each.min) for each in spans if each is not None), default=0)
-        last = max((_us(each.max) for each in spans if each is not None), default=0)
+        first, last = span
         if last >= wanted.since_us and (cursor is None or first <= cursor.at_us):
             yield last, path
+
+
+def _span(path: Path) -> tuple[int, int] | None:
+    """The first and the last moment in a file; None for one that cannot be read, which keeps
+    nobody from the others."""
+    try:
+        footer = parquet(_READING).ParquetFile(path).metadata
+        column = footer.schema.names.index("_at")
+    except OSError:  # it made room for newer ones just now
+        return None
+    except ValueError as damaged:  # as Arrow's own errors are
+        log.warning("log_file_unreadable", extra={"file": str(path), "why": str(damaged)})
+        return None
+    spans = [footer.row_group(n).column(column).statistics for n in range(footer.num_row_groups)]
+    first = min((_us(each.min) for each in spans if each is not None), default=0)
+    last = max((_us(each.max) for each in spans if each is not None), default=0)
+    return first, last
 
 
 def _rows(path: Path, wanted: Wanted, cursor: Cursor | None, room: int) -> list[Row]:

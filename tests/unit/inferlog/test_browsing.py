@@ -105,9 +105,20 @@ def test_pages_together_have_every_record_once(
     assert found == sorted((each for file in files for each in file), reverse=True)
 
 
+def test_a_file_that_is_damaged_hides_no_other(
+    logged: Log, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = logged([1.0], [2.0])
+    good = next(iter(log.files("")))
+    good.with_name("damaged.parquet").write_bytes(b"garbage" * 100)
+    found, _ = file_page(log, Wanted())
+    assert moments(found) == [2.0, 1.0]
+    assert [each.message for each in caplog.records] == ["log_file_unreadable"]
+
+
 def test_a_cursor_that_nobody_handed_out_is_refused() -> None:
     assert Cursor.read("") is None
-    for odd in ("x", "1", "1-", "-1", "1-x", "9" * 50 + "-1"):
+    for odd in ("x", "1", "1-", "-1", "1-x", "9" * 50 + "-1", f"{2**63}-0", f"1-{2**63}"):
         with pytest.raises(InvalidInput, match="cursor"):
             Cursor.read(odd)
 

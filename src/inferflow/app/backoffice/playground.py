@@ -33,6 +33,8 @@ from inferflow.scores import Scores
 
 MOST_MS = 10_000.0
 """Nobody waits for longer in front of a page."""
+AT_ONCE = 1
+"""Others wait their turn: whoever serves beside this needs the processor more."""
 _GOLDEN = ("expect", "tolerance")
 
 Facts = dict[str, Any]
@@ -49,6 +51,7 @@ class BenchPlayground:
 
     def __init__(self, benches: Benches) -> None:
         self._benches = benches
+        self._room = asyncio.Semaphore(AT_ONCE)
 
     async def samples(self, config_id: str) -> list[Facts]:
         bench = await asyncio.to_thread(self._benches.bench)
@@ -58,6 +61,10 @@ class BenchPlayground:
         self, config_id: str, request: Facts, *, item: str | None, overrides: Facts
     ) -> Facts:
         asked = _bounded(request_from(request, config_id=config_id))
+        async with self._room:
+            return await self._play(asked, item, overrides)
+
+    async def _play(self, asked: ScoreRequest, item: str | None, overrides: Facts) -> Facts:
         bench = await asyncio.to_thread(self._benches.bench)
         plan, arm = bench.picked(asked)
         baseline = await _played(await asyncio.to_thread(bench.scorer, plan), asked, arm)

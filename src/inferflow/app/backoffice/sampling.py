@@ -75,11 +75,14 @@ class Sampler:
                 metrics["workers"] = workers
                 events += self._happenings.workers(workers, at_ms)
                 entries = await self._tried("audit", self._fleet.audit("", _AUDITED))
-                events += self._happenings.audit(entries or [])
+                if entries is not None:
+                    events += self._happenings.audit(entries)
         return Sample(metrics, events)
 
     async def _numbers(self) -> Facts:
-        look = await self._tried("metrics", asyncio.to_thread(self._look_around)) or Look()
+        look = await self._tried("metrics", asyncio.to_thread(self._look_around))
+        if look is None:  # and what is counted meanwhile shows at the next look that succeeds
+            return between(Look(), Look(), 1.0)
         at = self._clock()
         before, self._before = self._before, (at, look)
         if before is None or at <= before[0]:

@@ -166,6 +166,7 @@ class Fleet(ManagedFleet):
         super().__init__(pytest.fail, own_key)
         self.listed: list[Facts] = [{"worker_id": "w", "state": "online"}]
         self.is_away = False
+        self.audited: list[Facts] | None = []
 
     async def workers(self, credential: str) -> list[Facts]:
         assert credential == ""
@@ -174,7 +175,9 @@ class Fleet(ManagedFleet):
         return self.listed
 
     async def audit(self, credential: str, limit: int) -> list[Facts]:
-        return []
+        if self.audited is None:
+            raise Unreachable("m", 1, "gone")
+        return self.audited
 
 
 class Clock:
@@ -206,7 +209,7 @@ def test_a_sample_is_what_happened_since_the_last_and_what_changed() -> None:
     async def test() -> None:
         sampler = Sampler(lambda: next(looks), servers, fleet, clock=clock, now=lambda: 7.0)
         first = await sampler.look()
-        LiveMetrics.model_validate(first.metrics)
+        LiveMetrics.model_validate({**first.metrics, "workers": None})
         assert (first.metrics["overview"]["rate"], first.events) == (0.0, [])
         servers.statuses, clock.s = [status(version=2, plan="d2")], 105.0
         fleet.listed = [{"worker_id": "w", "state": "offline"}]
@@ -238,6 +241,44 @@ def test_a_source_that_is_away_is_said_once_and_costs_only_what_it_has_to_say(
         "live_source_away",
         "live_source_back",
     ]
+
+
+def test_numbers_that_were_away_come_back_without_a_jump() -> None:
+    looks: list[Look | None] = [
+        Look(requests={("a", "ok"): 1000.0}),
+        None,
+        Look(requests={("a", "ok"): 1020.0}),
+    ]
+    clock = Clock()
+
+    def look_around() -> Look:
+        clock.s += 5.0
+        found = looks.pop(0)
+        if found is None:
+            raise Unreachable("m", 1, "gone")
+        return found
+
+    async def test() -> None:
+        sampler = Sampler(look_around, clock=clock, now=lambda: 7.0)
+        rates = [(await sampler.look()).metrics["overview"]["rate"] for _ in range(3)]
+        assert rates == [0.0, 0.0, 2.0]
+
+    run(test)
+
+
+def test_changes_that_were_told_are_not_told_again_after_the_manager_was_away() -> None:
+    entry = {"at_ms": 1, "by": "k", "action": "key created", "subject": "s", "detail_json": ""}
+    fleet = Fleet("ifk")
+
+    async def test() -> None:
+        sampler = Sampler(Look, None, fleet, clock=Clock(), now=lambda: 7.0)
+        told = []
+        for audited in ([], [entry], None, [entry]):
+            fleet.audited = audited
+            told.append([each["kind"] for each in (await sampler.look()).events])
+        assert told == [[], ["key_created"], [], []]
+
+    run(test)
 
 
 def test_without_a_key_of_its_own_the_gateway_does_not_ask_the_fleet() -> None:

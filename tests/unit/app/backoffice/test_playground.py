@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from inferflow.app.backoffice.bench import SharedBenches
+from inferflow.app.backoffice.bench import Bench, SharedBenches
 from inferflow.app.backoffice.playground import BenchPlayground
 from inferflow.app.wiring import Embedded, open_embedded
 from inferflow.errors import InvalidRequest, NotFound, PlanRejected
@@ -222,3 +222,26 @@ def test_samples_are_requests_without_what_they_expect(
     assert sample["request"].keys() == {"model_config_id", "tracking_id", "entities"}
     assert asyncio.run(playground.samples("")) == [sample]
     assert asyncio.run(playground.samples("other")) == []
+
+
+def test_requests_are_tried_one_after_another(embedded: Embedded) -> None:
+    class Counted(SharedBenches):
+        under_way = most = 0
+
+        def bench(self) -> Bench:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            return super().bench()
+
+    benches = Counted(embedded)
+    playground = BenchPlayground(benches)
+
+    async def play() -> None:
+        await playground.play("ranker", REQUEST, item=None, overrides={})
+        benches.under_way -= 1
+
+    async def several() -> None:
+        await asyncio.gather(*(play() for _ in range(5)))
+
+    asyncio.run(several())
+    assert benches.most == 1

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from fastapi import APIRouter, WebSocket
+from fastapi import APIRouter, Request, WebSocket
 from starlette.websockets import WebSocketDisconnect
 
-from inferflow.api.gateway.door import admit_socket, readmit
+from inferflow.api.gateway.door import admit_socket, caller_of, readmit
 from inferflow.api.gateway.management.having import having
 from inferflow.api.gateway.management.live_shapes import LiveMetrics
 from inferflow.api.gateway.management.ports import BackOffice, Facts, Live
+from inferflow.api.gateway.management.seeing import may_know, seen_by
 from inferflow.api.gateway.ports import Caller
 from inferflow.errors import InferflowError
 from inferflow.explanation.json_text import json_text
@@ -30,9 +31,9 @@ def live_router(office: BackOffice) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["live"])
 
     @router.get("/live", response_model=LiveMetrics)
-    async def latest_numbers() -> Facts:
+    async def latest_numbers(request: Request) -> Facts:
         """Requests, latencies and errors of the last second, in all and by config and step."""
-        return having(office.live, "live").latest()
+        return seen_by(caller_of(request), having(office.live, "live").latest())
 
     @router.websocket("/live")
     async def live_numbers(websocket: WebSocket) -> None:
@@ -65,8 +66,10 @@ async def _send(websocket: WebSocket, caller: Caller, live: Live) -> None:
         number += 1
         if number % _LOOKED_AT_EVERY == 0:
             await readmit(websocket, caller)
+        if message["type"] == "event" and not may_know(caller, message):
+            continue
         async with asyncio.timeout(_SEND_WITHIN_S):
-            await websocket.send_text(json_text(message))
+            await websocket.send_text(json_text(seen_by(caller, message)))
 
 
 async def _until_left(websocket: WebSocket) -> None:

@@ -24,7 +24,10 @@ def test_the_newest_numbers_are_there_for_programs() -> None:
 
 
 def test_messages_come_over_a_socket_until_there_are_no_more() -> None:
-    messages = [{"type": "history", "metrics": []}, {"type": "metrics", "at_ms": 1}]
+    messages = [
+        {"type": "history", "metrics": [], "events": []},
+        {"type": "metrics", "at_ms": 1, "configs": {}},
+    ]
     with (
         asking(office=BackOffice(live=KnownLive(messages))) as client,
         client.websocket_connect(LIVE) as socket,
@@ -37,11 +40,12 @@ def test_messages_come_over_a_socket_until_there_are_no_more() -> None:
 
 def test_a_page_shows_its_key_first() -> None:
     who = keys(looker="view", shop="inference")
-    live = KnownLive([{"type": "history"}])
+    first = {"type": "history", "metrics": [], "events": []}
+    live = KnownLive([first])
     with asking(gate=who.gate, office=BackOffice(live=live)) as client:
         with client.websocket_connect(LIVE) as socket:
             socket.send_json({"type": "auth", "key": who.texts["looker"]})
-            assert socket.receive_json() == {"type": "history"}
+            assert socket.receive_json() == first
         with client.websocket_connect(LIVE) as socket:
             socket.send_json({"type": "auth", "key": who.texts["shop"]})
             assert socket.receive_json()["status"] == 403
@@ -50,7 +54,7 @@ def test_a_page_shows_its_key_first() -> None:
 @pytest.mark.scenario("G6")
 def test_a_key_that_was_revoked_ends_the_socket() -> None:
     who = keys(looker="view")
-    live = KnownLive([{"type": "metrics", "at_ms": number} for number in range(100)])
+    live = KnownLive([{"type": "metrics", "at_ms": number, "configs": {}} for number in range(100)])
     with asking(gate=who.gate, office=BackOffice(live=live)) as client:
         with client.websocket_connect(LIVE, headers=who["looker"]) as socket:
             assert [socket.receive_json()["at_ms"] for _ in range(100)] == list(range(100))

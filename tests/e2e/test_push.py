@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from inferflow.app.pushing.outcome import Outcome, Part
 from inferflow.app.pushing.project import Order, push_project
 from inferflow.app.scaffold import write_starter
+from inferflow.app.settings import read_settings
+from inferflow.app.wiring import open_backend
 from inferflow.errors import InvalidInput
 from inferflow.rpc.etcd import EtcdClient
 
@@ -74,6 +77,8 @@ def test_a_push_fills_etcd_and_redis_and_a_second_one_changes_nothing(
 ) -> None:
     first = {**dict.fromkeys(EVERYTHING, "differs"), ("models", ""): "skipped"}
     assert pushed(books, dry_run=True) == first
+    with closing(open_backend(books, read_settings(books))) as redis:
+        assert list(redis.scan(b"")) == []
     assert pushed(books) == {**dict.fromkeys(EVERYTHING, "pushed"), ("models", ""): "skipped"}
     again = {**dict.fromkeys(EVERYTHING, "unchanged"), ("models", ""): "skipped"}
     assert pushed(books) == again

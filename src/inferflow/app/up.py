@@ -22,6 +22,7 @@ from inferflow.app.serving import Serving, serve_role
 from inferflow.app.setting_values import Secret
 from inferflow.app.settings import Settings
 from inferflow.errors import InvalidInput
+from inferflow.rpc.server import is_loopback
 
 
 async def serve_with_fleet(
@@ -38,6 +39,7 @@ async def serve_with_fleet(
     ready, `started` when all is.
 
     What the project calls its own fleet with is a key of this run, unless the settings have one.
+    Where callers must be known, keys of the fleet are good for the project too.
     """
     if settings.serve.processes > 1:
         raise InvalidInput(
@@ -47,9 +49,7 @@ async def serve_with_fleet(
     fleet = await start_local_fleet(root, settings, progress)
     try:
         begun(fleet)
-        if not settings.fleet.api_key.get_secret_value():
-            own = settings.fleet.model_copy(update={"api_key": Secret(fleet.key)})
-            overrides = {**overrides, "fleet": own}
+        overrides = {**overrides, **beside_fleet(settings, fleet.address, fleet.key)}
         with ExitStack() as held:
             # Loading asks the manager, which answers on this loop meanwhile.
             opening = open_role(root, overrides, progress=progress)
@@ -62,3 +62,21 @@ async def serve_with_fleet(
                 await asyncio.to_thread(closing.close)
     finally:
         await fleet.close()
+
+
+def beside_fleet(settings: Settings, address: str, key: str) -> dict[str, Any]:
+    """Settings of a project that has a fleet of its own: how it calls it, and that the fleet's
+    keys are good here as soon as callers are asked who they are."""
+    own: dict[str, Any] = {}
+    if not settings.fleet.api_key.get_secret_value():
+        own["api_key"] = Secret(key)
+    must_know = not settings.auth.is_empty or not (
+        is_loopback(settings.serve.bind) and is_loopback(settings.gateway.bind)
+    )
+    if settings.auth.manager or not must_know:
+        return {"fleet": settings.fleet.model_copy(update=own)}
+    own["manager"] = (address,)
+    return {
+        "fleet": settings.fleet.model_copy(update=own),
+        "auth": settings.auth.model_copy(update={"manager": True}),
+    }

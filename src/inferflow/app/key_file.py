@@ -41,6 +41,8 @@ class FileKeys:
         self._stamp = _stamp(path)
         self._book: KeyBook = _read(path).book()
         self._looked = monotonic()
+        self._refused = ""
+        """What the log was told last."""
 
     def __len__(self) -> int:
         return len(self._book)
@@ -60,9 +62,11 @@ class FileKeys:
             self._stamp = stamp
             book = _read(self._path).book()
         except InvalidInput as refused:
-            log.warning("keys_refused", extra={"error": str(refused)})
+            if str(refused) != self._refused:
+                log.warning("keys_refused", extra={"error": str(refused)})
+            self._refused = str(refused)
             return
-        self._book = book
+        self._book, self._refused = book, ""
         log.info("keys_changed", extra={"file": str(self._path), "count": len(book)})
 
 

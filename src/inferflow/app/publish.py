@@ -24,7 +24,13 @@ from inferflow.app.wiring import compile_project, open_embedded, open_models
 from inferflow.configstore import ConfigStore, Document, Draft, Version, find_version
 from inferflow.configstore.folder import documents_of
 from inferflow.configstore.versions import Checks, Expected, Format, Origin
-from inferflow.errors import GoldenFailed, InferflowError, InvalidInput, PlanRejected
+from inferflow.errors import (
+    GoldenFailed,
+    InferflowError,
+    InvalidInput,
+    NotFound,
+    PlanRejected,
+)
 from inferflow.plan.compiler import Compiled
 from inferflow.plan.document import read_document
 from inferflow.plan.problems import Problem
@@ -147,11 +153,14 @@ def _named(store: ConfigStore, config_id: str, wanted: Expected) -> Version:
 
 
 def _before(store: ConfigStore, config_id: str) -> Version:
+    versions = store.history(config_id)
     try:
         now = store.get(config_id).hash
-    except InferflowError:  # it is gone or broken, so every version is another
+    except InferflowError as failed:  # it is gone or broken, so every version is another
+        if isinstance(failed, NotFound) and not versions:
+            raise
         now = ""
-    for version in reversed(store.history(config_id)):
+    for version in reversed(versions):
         if not version.is_removal and version.hash != now:
             return version
     raise InvalidInput(f"config {config_id!r} has no other version to go back to")

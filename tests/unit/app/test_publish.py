@@ -13,7 +13,14 @@ from inferflow.app.config_stores import open_configs
 from inferflow.app.publish import Published, push, roll_back
 from inferflow.app.settings import read_settings
 from inferflow.configstore import Version
-from inferflow.errors import GoldenFailed, InvalidInput, NotFound, PlanRejected, VersionConflict
+from inferflow.errors import (
+    GoldenFailed,
+    InvalidInput,
+    NotFound,
+    NotFound,
+    PlanRejected,
+    VersionConflict,
+)
 
 Ask = Callable[..., Path]
 
@@ -149,6 +156,11 @@ def test_there_is_nothing_to_roll_back_to_before_the_second_version(echo: Path) 
     pushed(echo, written(echo))
     with pytest.raises(InvalidInput, match="no other version"):
         roll_back(echo, "echo", author="ben")
+
+
+def test_a_config_that_never_was_cannot_be_rolled_back(echo: Path) -> None:
+    with pytest.raises(NotFound, match="ech0"):
+        roll_back(echo, "ech0", author="ben")
 
 
 def test_a_version_that_no_longer_compiles_is_not_rolled_back_to(echo: Path) -> None:

@@ -157,8 +157,8 @@ def test_a_file_that_breaks_leaves_the_keys_as_they_were(
     for clock.now in (2.0, 4.0):
         assert asyncio.run(keys.identify(secret)).name == "first"
     path.unlink()
-    clock.now = 6.0
-    assert asyncio.run(keys.identify(secret)).name == "first"
+    for clock.now in (6.0, 8.0):
+        assert asyncio.run(keys.identify(secret)).name == "first"
     assert [each.message for each in caplog.records] == ["keys_refused", "keys_refused"]
 
 

@@ -17,7 +17,6 @@ from inferflow.errors import (
     GoldenFailed,
     InvalidInput,
     NotFound,
-    NotFound,
     PlanRejected,
     VersionConflict,
 )

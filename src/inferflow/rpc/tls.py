@@ -10,6 +10,7 @@ import logging
 import os
 import ssl
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from inferflow.errors import InvalidInput
 log = logging.getLogger(__name__)
 
 _TRIES = 3
+_MOMENT_S = 0.05
 
 Stamp = tuple[tuple[int, int, int], ...]
 
@@ -55,7 +57,7 @@ class Certificates:
         self.files = files
         self._lock = threading.Lock()
         self._seen = _stamp(files)
-        self._pems = _read(files)
+        self._pems = _read_first(files)
         self._refused: Stamp | None = None
 
     def current(self) -> Pems:
@@ -102,6 +104,20 @@ def _read(files: TlsFiles) -> Pems:
         if _stamp(files) == before:
             return pems
     raise InvalidInput(f"tls: {files.cert or files.ca} changes all the time")
+
+
+def _read_first(files: TlsFiles) -> Pems:
+    """As `_read`, when there are none before to go on with: what does not belong together may be
+    about to be replaced, and is given a moment for that."""
+    for _ in range(_TRIES):
+        before = _stamp(files)
+        try:
+            return _read(files)
+        except InvalidInput:
+            time.sleep(_MOMENT_S)
+            if _stamp(files) == before:
+                raise
+    return _read(files)
 
 
 def _bytes(path: str) -> bytes:

@@ -230,6 +230,24 @@ def test_files_that_cannot_be_used_are_refused_at_once(
         Read(TlsFiles(**given))
 
 
+def test_files_that_are_being_replaced_are_waited_for_once_more(
+    certs: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert, key = certs.server()
+    new_cert, _ = certs.server("other")
+    fitting = cert.read_bytes()
+    cert.write_bytes(new_cert.read_bytes())  # with the key of another
+    waited: list[float] = []
+
+    def moment(seconds: float) -> None:
+        waited.append(seconds)
+        cert.write_bytes(fitting)
+
+    monkeypatch.setattr("inferflow.rpc.tls.time.sleep", moment)
+    assert Read(TlsFiles(str(cert), str(key))).current().cert == fitting
+    assert len(waited) == 1
+
+
 def test_to_ask_clients_for_certificates_takes_an_authority(certs: Certificates) -> None:
     cert, key = map(str, certs.server())
     with pytest.raises(InvalidInput, match=r"tls\.ca: to ask clients"):

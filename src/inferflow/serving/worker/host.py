@@ -255,6 +255,7 @@ class ModelHost:
             raise self._failed(resident, failed) from failed
         if loaded is not None:
             self._swap_in(resident, loaded)
+            self._keep_to_budget(resident)
             seconds = self._clock() - began
             self._observer.loaded(resident.model, resident.version, seconds)
             facts = {"model": resident.label, "memory_bytes": resident.memory_bytes}
@@ -283,6 +284,13 @@ class ModelHost:
         for key in chosen:
             self._unload(self._residents[key], "evicted")
         resident.memory_bytes += needed
+
+    def _keep_to_budget(self, newest: Resident) -> None:
+        """A model may take more than its files said: then others go that have nothing to do."""
+        others = (each for each in self._residents.values() if each is not newest)
+        held = (_held(each) for each in others if each.memory_bytes)
+        for key in evictions(held, newest.memory_bytes, self._policy.memory_bytes) or ():
+            self._unload(self._residents[key], "evicted")
 
     def _swap_in(self, resident: Resident, loaded: Loaded) -> None:
         if resident.lane is not None:

@@ -14,6 +14,8 @@ Part = TypeVar("Part")
 AUTHOR = "gateway"
 """Who changed something, where nobody is asked for a key."""
 ABSENT = 404
+CONFIG = "model_config_id"
+"""How records of requests name the config."""
 
 _IN_A_PROJECT = "start the gateway in a project's folder"
 _HINTS = {
@@ -47,5 +49,10 @@ def credential_of(request: Request) -> str:
 
 def allowed(request: Request, found: list[Facts], name: str) -> list[Facts]:
     """Those of models or configs that the caller's key is for."""
-    models = request.state.caller.models
-    return [each for each in found if models.allow(each[name])]
+    return [each for each in found if is_for(request, each[name])]
+
+
+def is_for(request: Request, model: str) -> bool:
+    """Whether the caller's key is for this model or config."""
+    is_allowed: bool = request.state.caller.models.allow(model)
+    return is_allowed

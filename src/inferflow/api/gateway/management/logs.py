@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from inferflow.api.gateway.management import log_shapes as shapes
-from inferflow.api.gateway.management.having import having
+from inferflow.api.gateway.management.having import CONFIG, allowed, having
 from inferflow.api.gateway.management.ports import BackOffice, Facts, LogQuery
 from inferflow.explanation.json_text import plain
 
@@ -20,6 +20,7 @@ def logs_router(office: BackOffice) -> APIRouter:
 
     @router.get("/logs", response_model=shapes.LogPage)
     async def list_logs(
+        request: Request,
         config: str = "",
         tracking_id: str = "",
         user: str = "",
@@ -30,12 +31,12 @@ def logs_router(office: BackOffice) -> APIRouter:
         """What was inferred, newest first."""
         query = LogQuery(config, tracking_id, user, since_ms, limit, cursor)
         found: Facts = plain(await having(office.logs, "logs").page(query))
-        return found
+        return {**found, "records": allowed(request, found["records"], CONFIG)}
 
     @router.get("/logs/stats", response_model=shapes.LogCounts)
-    async def log_stats() -> Facts:
+    async def log_stats(request: Request) -> Facts:
         """What there is, counted by config."""
-        return {"configs": await having(office.logs, "logs").stats()}
+        return {"configs": allowed(request, await having(office.logs, "logs").stats(), CONFIG)}
 
     @router.get("/settings", response_model=shapes.SettingList)
     async def list_settings() -> Facts:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from inferflow.api.gateway.management import play_shapes as shapes
-from inferflow.api.gateway.management.having import having
+from inferflow.api.gateway.management.having import CONFIG, allowed, having, is_for
 from inferflow.api.gateway.management.ports import BackOffice, Facts
 from inferflow.api.gateway.management.rejecting import rejecting
+from inferflow.errors import NotFound
 from inferflow.explanation.json_text import plain
 
 Last = Annotated[int, Query(ge=1, le=1000, description="The newest so many.")]
@@ -19,9 +20,11 @@ def playground_router(office: BackOffice) -> APIRouter:
     router = APIRouter(prefix="/api/v1", tags=["playground"])
 
     @router.get("/samples", response_model=shapes.SampleList)
-    async def list_samples(config: str = "") -> Facts:
+    async def list_samples(request: Request, config: str = "") -> Facts:
         """The project's sample requests, of one config or of all."""
-        return {"samples": await having(office.playground, "playground").samples(config)}
+        found = await having(office.playground, "playground").samples(config)
+        named = ((str(each["request"].get(CONFIG, "")), each) for each in found)
+        return {"samples": [each for config_id, each in named if is_for(request, config_id)]}
 
     @router.post(
         "/playground/{config_id}",
@@ -40,17 +43,21 @@ def playground_router(office: BackOffice) -> APIRouter:
         return told
 
     @router.get("/recordings", response_model=shapes.RecordingList)
-    async def list_recordings(last: Last = 50) -> Facts:
+    async def list_recordings(request: Request, last: Last = 50) -> Facts:
         """Requests that were slow, failed or asked to be kept; newest first."""
-        return {"recordings": await having(office.recordings, "recordings").latest(last)}
+        found = await having(office.recordings, "recordings").latest(last)
+        return {"recordings": allowed(request, found, CONFIG)}
 
     @router.get(
         "/recordings/{recording}",
         response_model=shapes.RecordingDocument,
         response_model_exclude_unset=True,
     )
-    async def get_recording(recording: str, item: str = "") -> Facts:
+    async def get_recording(request: Request, recording: str, item: str = "") -> Facts:
         """One of them, step by step; with `item`, all columns of that target."""
-        return await having(office.recordings, "recordings").get(recording, item)
+        found = await having(office.recordings, "recordings").get(recording, item)
+        if not is_for(request, found[CONFIG]):  # not even that it is there
+            raise NotFound("recording", recording)
+        return found
 
     return router

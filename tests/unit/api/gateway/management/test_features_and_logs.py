@@ -73,6 +73,14 @@ def test_logs_are_asked_for_by_filter_and_page() -> None:
     assert counted["configs"][0]["requests"] == 3
 
 
+def test_a_key_for_other_configs_sees_no_logs() -> None:
+    who = keys(("page*",), looker="view")
+    with asking(gate=who.gate, office=BackOffice(logs=KnownLogs())) as client:
+        client.headers.update(who["looker"])
+        assert client.get("/api/v1/logs").json()["records"] == []
+        assert client.get("/api/v1/logs/stats").json() == {"configs": []}
+
+
 def test_settings_are_shown_with_their_variables() -> None:
     with asking(office=BackOffice(settings=KnownSettings())) as client:
         told = client.get(f"{API}/settings").json()["settings"][0]

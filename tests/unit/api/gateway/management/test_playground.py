@@ -6,7 +6,7 @@ from inferflow.api.gateway.management.ports import BackOffice
 from inferflow.errors import InvalidRequest, NotFound, PlanRejected
 from inferflow.plan.problems import Problem
 
-from ..behind import asking
+from ..behind import asking, keys
 from .stand_ins import LINE, RUN, KnownPlayground, KnownRecordings
 
 PLAY = "/api/v1/playground/ranker"
@@ -62,6 +62,17 @@ def test_recordings_are_listed_and_told() -> None:
         told = client.get("/api/v1/recordings/ab-1?item=7").json()
     assert told == {**LINE, "run": RUN, "item": None}
     assert recordings.asked == [5, ("ab-1", "7")]
+
+
+def test_a_key_for_other_configs_sees_no_samples_nor_recordings() -> None:
+    who = keys(("page*",), looker="view")
+    office = BackOffice(playground=KnownPlayground(), recordings=KnownRecordings())
+    with asking(gate=who.gate, office=office) as client:
+        client.headers.update(who["looker"])
+        assert client.get("/api/v1/samples?config=ranker").json() == {"samples": []}
+        assert client.get("/api/v1/samples?config=page").json()["samples"] != []
+        assert client.get("/api/v1/recordings").json() == {"recordings": []}
+        assert client.get("/api/v1/recordings/p1-2").status_code == 404
 
 
 def test_a_recording_that_is_gone_is_not_found() -> None:

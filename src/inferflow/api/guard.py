@@ -19,10 +19,9 @@ from inferflow.api.beside import hints
 from inferflow.api.rules import is_change, rule_of
 from inferflow.api.status import status_of, text_of
 from inferflow.errors import InferflowError
+from inferflow.rpc.wrapped_handlers import Handler, WrappedHandlers
 from inferflow.telemetry.audit import audited
 
-Handler = Any
-"""A method's handler: gRPC's own type tells nothing about what is in it."""
 Admit = Callable[[Any], Awaitable[None]]
 
 _admitted: ContextVar[KeyCard | None] = ContextVar("inferflow_admitted", default=None)
@@ -40,27 +39,16 @@ def guarded(
     allows."""
     if isinstance(gate, OpenGate):
         return list(handlers)
-    return [Guarded(each, gate, counts=counts) for each in handlers]
+    guard = _Guard(gate, counts=counts)
+    return [WrappedHandlers(each, guard.wrap) for each in handlers]
 
 
-class Guarded(grpc.GenericRpcHandler):
-    def __init__(self, handlers: grpc.GenericRpcHandler, gate: Gate, *, counts: bool) -> None:
-        self._handlers = handlers
+class _Guard:
+    def __init__(self, gate: Gate, *, counts: bool) -> None:
         self._gate = gate
         self._counts = counts
-        self._known: dict[str, tuple[Handler, Handler]] = {}
 
-    def service(self, details: grpc.HandlerCallDetails) -> Handler:
-        inner = self._handlers.service(details)  # asked every time, for it may count calls
-        if inner is None:
-            return None
-        path = str(details.method)
-        known = self._known.get(path)
-        if known is None or known[0] is not inner:
-            known = self._known[path] = (inner, self._guarded(path, inner))
-        return known[1]
-
-    def _guarded(self, path: str, inner: Handler) -> Handler:
+    def wrap(self, path: str, inner: Handler) -> Handler:
         if not rule_of(path):
             return inner
         admit = self._admission(path)

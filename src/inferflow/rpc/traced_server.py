@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from inferflow.rpc.wrapped_handlers import Handler, WrappedHandlers
 from inferflow.tracing import (
     TRACEPARENT,
     TRACESTATE,
@@ -23,9 +24,6 @@ from inferflow.tracing import (
     tracer_in_use,
 )
 
-Handler = Any
-"""A method's handler: gRPC's own type tells nothing about what is in it."""
-
 _OURS = frozenset({"UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE"})
 """Statuses a server is to blame for; any other is its caller's affair and no error of the span."""
 
@@ -35,24 +33,9 @@ def traced(handlers: Sequence[grpc.GenericRpcHandler]) -> tuple[grpc.GenericRpcH
     tracer = tracer_in_use()
     if tracer is None:
         return tuple(handlers)
-    return tuple(Traced(each, tracer) for each in handlers)
-
-
-class Traced(grpc.GenericRpcHandler):
-    def __init__(self, handlers: grpc.GenericRpcHandler, tracer: Tracer) -> None:
-        self._handlers = handlers
-        self._tracer = tracer
-        self._known: dict[str, tuple[Handler, Handler]] = {}
-
-    def service(self, details: grpc.HandlerCallDetails) -> Handler:
-        inner = self._handlers.service(details)  # asked every time, for it may count calls
-        if inner is None:
-            return None
-        path = str(details.method)
-        known = self._known.get(path)
-        if known is None or known[0] is not inner:
-            known = self._known[path] = (inner, _traced(path, inner, self._tracer))
-        return known[1]
+    return tuple(
+        WrappedHandlers(each, lambda path, inner: _traced(path, inner, tracer)) for each in handlers
+    )
 
 
 def context_of(metadata: Iterable[tuple[str, Any]] | None) -> TraceContext | None:

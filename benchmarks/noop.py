@@ -13,7 +13,7 @@ from typing import Any
 
 import grpc
 
-from inferflow.app.serving import run
+from inferflow.app.lifetime import run
 from inferflow.rpc.server import start_server
 
 

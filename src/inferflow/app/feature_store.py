@@ -1,7 +1,7 @@
 """The `feature-store` role: one process that answers feature reads and writes over gRPC.
 
-It serves until it is asked to end, then drains as every role does: not ready, a pause, the calls
-under way finish. While its rows are out of reach it says so to health checks.
+It serves until it is asked to end, then drains as every role does. While its rows are out of
+reach it says so to health checks.
 """
 
 from __future__ import annotations
@@ -14,30 +14,26 @@ from pathlib import Path
 
 from inferflow.access import CallerBook, NamedCaller
 from inferflow.api.features.service import SERVICES, FeaturePolicy, FeatureService
-from inferflow.api.http import HttpServer, start_http
 from inferflow.app.feature_callers import read_callers
 from inferflow.app.feature_store_settings import FeatureStoreSettings
-from inferflow.app.health_routes import health_routes, metrics_route
+from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
+from inferflow.app.listener import Listener
 from inferflow.app.live_store import LiveStore
 from inferflow.app.security import PLAIN, Security, named_callers, open_security
-from inferflow.app.serving import end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
 from inferflow.app.watching import Watcher
 from inferflow.errors import InvalidInput
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, start_server
 from inferflow.telemetry.feature_tally import FeatureTally
 
 log = logging.getLogger(__name__)
 
-_BACKSTOP = 4
-"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 _CHECK_S = 1.0
 """How often a store in another process is asked whether it is there."""
 
 
-class FeatureStoreServer:
+class FeatureStoreServer(Listener):
     """A running feature store. Made by `start_feature_store`."""
 
     def __init__(
@@ -48,18 +44,15 @@ class FeatureStoreServer:
         security: Security = PLAIN,
         callers: LiveCallers | None = None,
     ) -> None:
+        super().__init__(settings)
         self.store = store
         self.settings = settings
         self.security = security
-        self.grpc: RpcServer
-        self.http: HttpServer
         self.service: FeatureService
         self._callers = callers
-        self._draining = False
 
-    def not_ready(self) -> str:
-        """Why no request should be sent here; empty when all is well."""
-        return "draining" if self._draining else self.store.away
+    def why_not_ready(self) -> str:
+        return self.store.away
 
     def look(self) -> None:
         """Take up a schema or callers that have changed. For a thread."""
@@ -77,7 +70,7 @@ class FeatureStoreServer:
                 log.warning(
                     "store_back" if is_ready else "store_away", extra={"why": self.store.away}
                 )
-                await self.grpc.say_serving(is_ready)
+                await self.tell_health()
             await asyncio.sleep(_CHECK_S)
 
     async def start(self, tally: FeatureTally) -> None:
@@ -91,41 +84,14 @@ class FeatureStoreServer:
             ),
             observer=tally,
         )
-        self.grpc = await start_server(
+        await self.open_ports(
             security.guarded(self.service.handlers()),
             services=SERVICES,
-            host=settings.bind,
-            port=settings.port,
+            security=security,
+            metrics=tally.render,
             options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
-            max_calls=_BACKSTOP * settings.max_in_flight,
-            reflect=settings.reflection,
-            tls=security.tls,
         )
-        try:
-            routes = health_routes(self.not_ready) | metrics_route(tally.render)
-            self.http = await start_http(
-                routes, host=settings.bind, port=settings.http_port, tls=security.http_context()
-            )
-        except BaseException:
-            await self.grpc.stop()
-            raise
-        await self.grpc.say_serving(not self.not_ready())
-
-    async def drain(self, hurry: asyncio.Event | None = None) -> None:
-        """End politely; at once when `hurry` is set meanwhile."""
-        self._draining = True
-        await end_politely(
-            self.grpc,
-            hurry or asyncio.Event(),
-            pause_s=self.settings.drain_pause / 1000,
-            grace_s=self.settings.drain_grace / 1000,
-        )
-        await self.close()
-
-    async def close(self) -> None:
-        """Give everything back, whoever is still inside."""
-        await self.grpc.stop()
-        await self.http.close()
+        await self.tell_health()
 
 
 class LiveCallers:

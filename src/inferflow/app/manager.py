@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inferflow.access import Gate, TokenRules
-from inferflow.api.http import HttpServer, start_http
 from inferflow.api.manager.calling import Calls
 from inferflow.api.manager.discovery import DiscoveryService
 from inferflow.api.manager.door import Door, RegistryKeys
@@ -23,18 +22,17 @@ from inferflow.api.manager.fleet import FleetService
 from inferflow.api.manager.registry import RegistryService
 from inferflow.api.manager.rules import SERVICES
 from inferflow.app.fleet_metrics import watch_services
-from inferflow.app.health_routes import health_routes, metrics_route
+from inferflow.app.lifetime import stop_signals
+from inferflow.app.listener import Listener
 from inferflow.app.manager_settings import ManagerSettings
 from inferflow.app.places import data_dir
 from inferflow.app.security import Security, certificate_cards
-from inferflow.app.serving import end_politely, stop_signals
 from inferflow.app.settings import Settings
 from inferflow.app.tls import server_tls
 from inferflow.app.worker_settings import serving_options
 from inferflow.errors import InferflowError
 from inferflow.rpc.admission import Admission
-from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, start_server
+from inferflow.rpc.options import MIB
 from inferflow.serving.manager.duties import Duty
 from inferflow.serving.manager.fleet import Patience
 from inferflow.serving.manager.orders import UploadLimits
@@ -44,8 +42,6 @@ from inferflow.telemetry.manager_tally import ManagerTally
 
 log = logging.getLogger(__name__)
 
-_BACKSTOP = 4
-"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 _TIDY_S = 60.0
 
 
@@ -89,47 +85,28 @@ def rules_of(settings: ManagerSettings) -> ManagerRules:
     )
 
 
-class Manager:
+class Manager(Listener):
     """A running manager. Made by `start_manager`."""
 
     def __init__(self, services: Services, settings: ManagerSettings) -> None:
+        super().__init__(settings)
         self.services = services
         self.settings = settings
         self.tally = ManagerTally()
         self.duty = Duty(services.storage, time.time, secrets.token_hex(8))
-        self.grpc: RpcServer
-        self.http: HttpServer
-        self._draining = False
         self._upkeep: asyncio.Task[None] | None = None
         self._tidied_s = time.monotonic()
         self._is_failing = False
-
-    def not_ready(self) -> str:
-        """Why nobody should call; empty when all is well."""
-        return "draining" if self._draining else ""
 
     def keep_up(self) -> None:
         """Begin what has to be done once per heartbeat."""
         self._upkeep = asyncio.ensure_future(self._keep_up())
 
-    async def drain(self, hurry: asyncio.Event | None = None) -> None:
-        """End politely; at once when `hurry` is set meanwhile."""
-        self._draining = True
-        await end_politely(
-            self.grpc,
-            hurry or asyncio.Event(),
-            pause_s=self.settings.drain_pause / 1000,
-            grace_s=self.settings.drain_grace / 1000,
-        )
-        await self.close()
-
     async def close(self) -> None:
-        """Give everything back, whoever is still inside."""
         if self._upkeep is not None:
             self._upkeep.cancel()
             await asyncio.gather(self._upkeep, return_exceptions=True)
-        await self.grpc.stop()
-        await self.http.close()
+        await super().close()
         try:
             await self.duty.give_up()
         except InferflowError as failed:
@@ -180,32 +157,18 @@ async def start_manager(
         manager.tally, services, lambda: manager.duty.is_mine, lambda: int(time.time() * 1000)
     )
     calls = Calls(Door(security.gate), Admission(settings.max_in_flight), manager.tally)
-    manager.grpc = await start_server(
+    await manager.open_ports(
         [
             DiscoveryService(services, time.monotonic).handlers(calls),
             FleetService(services, manager.tally).handlers(calls),
             RegistryService(services).handlers(calls),
         ],
         services=SERVICES,
-        host=settings.bind,
-        port=settings.port,
-        options=ServerOptions(),
-        max_calls=_BACKSTOP * settings.max_in_flight,
-        reflect=settings.reflection,
-        tls=security.tls,
+        security=security,
+        metrics=manager.tally.render,
     )
-    try:
-        manager.http = await start_http(
-            health_routes(manager.not_ready) | metrics_route(manager.tally.render),
-            host=settings.bind,
-            port=settings.http_port,
-            tls=security.http_context(),
-        )
-    except BaseException:
-        await manager.grpc.stop()
-        raise
     manager.keep_up()
-    await manager.grpc.say_serving(True)
+    await manager.tell_health()
     return manager
 
 

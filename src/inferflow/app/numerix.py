@@ -1,7 +1,6 @@
 """The `numerix` role: one process that answers Compute calls with expressions it keeps up to date.
 
-It serves until it is asked to end, then drains as every role does: not ready, a pause, the calls
-under way finish.
+It serves until it is asked to end, then drains as every role does.
 """
 
 from __future__ import annotations
@@ -11,22 +10,20 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from inferflow.api.http import HttpServer, start_http
 from inferflow.api.numerix.service import SERVICE, ComputeService
 from inferflow.app.compute_settings import ComputeSettings
 from inferflow.app.expression_files import ExpressionSource, expression_files
-from inferflow.app.health_routes import health_routes, metrics_route
 from inferflow.app.kept_expressions import KeptExpressions
+from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
+from inferflow.app.listener import Listener
 from inferflow.app.live_expressions import Change, LiveExpressions, log_change
 from inferflow.app.places import config_dir
 from inferflow.app.security import PLAIN, Security, open_security
-from inferflow.app.serving import end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
 from inferflow.app.watching import Watcher
 from inferflow.errors import ConfigStoreFailed
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, start_server
 from inferflow.telemetry import compute_table
 from inferflow.telemetry.compute_statsd import ComputeStatsd
 from inferflow.telemetry.compute_tally import ComputeTally
@@ -34,45 +31,18 @@ from inferflow.telemetry.settings import TelemetrySettings
 from inferflow.telemetry.statsd import Flusher, open_client
 
 KEPT = "compute_expressions.json"
-_BACKSTOP = 4
-"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 
 
-class Numerix:
+class Numerix(Listener):
     """A running compute service. Made by `start_numerix`."""
 
     def __init__(self, expressions: LiveExpressions, settings: ComputeSettings) -> None:
+        super().__init__(settings)
         self.expressions = expressions
         self.settings = settings
-        self.grpc: RpcServer
-        self.http: HttpServer
-        self._draining = False
 
-    def not_ready(self) -> str:
-        """Why no request should be sent here; empty when all is well."""
-        if self._draining:
-            return "draining"
+    def why_not_ready(self) -> str:
         return "" if self.expressions.ids else "there are no expressions"
-
-    async def tell_health(self) -> None:
-        """Let health checks know; to be called whenever expressions came or went."""
-        await self.grpc.say_serving(not self.not_ready())
-
-    async def drain(self, hurry: asyncio.Event | None = None) -> None:
-        """End politely; at once when `hurry` is set meanwhile."""
-        self._draining = True
-        await end_politely(
-            self.grpc,
-            hurry or asyncio.Event(),
-            pause_s=self.settings.drain_pause / 1000,
-            grace_s=self.settings.drain_grace / 1000,
-        )
-        await self.close()
-
-    async def close(self) -> None:
-        """Give everything back, whoever is still inside."""
-        await self.grpc.stop()
-        await self.http.close()
 
 
 async def start_numerix(
@@ -90,24 +60,13 @@ async def start_numerix(
     )
     tally.watch(compute_table.EXPRESSIONS, lambda: len(expressions.ids))
     tally.watch(compute_table.PROBLEMS, lambda: len(expressions.problems))
-    numerix.grpc = await start_server(
+    await numerix.open_ports(
         security.guarded(service.handlers()),
         services=(SERVICE,),
-        host=settings.bind,
-        port=settings.port,
+        security=security,
+        metrics=tally.render,
         options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
-        max_calls=_BACKSTOP * settings.max_in_flight,
-        reflect=settings.reflection,
-        tls=security.tls,
     )
-    try:
-        routes = health_routes(numerix.not_ready) | metrics_route(tally.render)
-        numerix.http = await start_http(
-            routes, host=settings.bind, port=settings.http_port, tls=security.http_context()
-        )
-    except BaseException:
-        await numerix.grpc.stop()
-        raise
     await numerix.tell_health()
     return numerix
 

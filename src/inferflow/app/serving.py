@@ -1,27 +1,24 @@
-"""The `serve` role: one process that answers gRPC calls, and HTTP for health and metrics.
+"""The `serve` role: one process that answers scoring calls with the configs of a project.
 
-It serves until it is asked to end (SIGTERM, Ctrl-C). Then it says it is not ready, waits until
-others have noticed, lets the calls under way finish, and returns. Asked a second time, it does
-not wait any longer.
+It serves until it is asked to end (SIGTERM, Ctrl-C), then drains as every role does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from inferflow.api.guarded_routes import guarded_trees
-from inferflow.api.http import HttpServer, TreeRoute, start_http
+from inferflow.api.http import TreeRoute
 from inferflow.api.insight import WhyNot, insight
 from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import SERVICE as OPERATE
 from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
-from inferflow.app.health_routes import Routes, health_routes, metrics_route
+from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
+from inferflow.app.listener import Listener
 from inferflow.app.recordings.records import Records
 from inferflow.app.security import open_security
 from inferflow.app.serve_settings import ServeSettings
@@ -31,7 +28,6 @@ from inferflow.engine.scorer import Scorer
 from inferflow.plan.book import LiveSplit
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, start_server
 
 if TYPE_CHECKING:
     from inferflow.app.role import Role
@@ -39,87 +35,36 @@ if TYPE_CHECKING:
 Metrics = Callable[[], bytes]
 Listeners = list[Callable[[Any], Any]]
 
-_STOPS = (signal.SIGTERM, signal.SIGINT)
-PRIVATE = "127.0.0.1"
 _FEWEST_PENDING = 128
 """However few calls may be under way, so many can come at once and get an answer of ours."""
-_BACKSTOP = 4
-"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 
 
-class Serving:
+class Serving(Listener):
     """A running server. Made by `start`."""
 
+    service: ScoringService
+
     def __init__(self, embedded: Embedded) -> None:
+        super().__init__(embedded.settings.serve)
         self._embedded = embedded
-        self._draining = False
-        self.grpc: RpcServer
-        self.http: HttpServer
-        self.service: ScoringService
 
     @property
     def settings(self) -> ServeSettings:
         return self._embedded.settings.serve
 
-    def not_ready(self) -> str:
-        """Why no request should be sent here; empty when all is well."""
-        if self._draining:
-            return "draining"
+    def why_not_ready(self) -> str:
         return self._embedded.not_ready()
 
-    async def tell_health(self) -> None:
-        """Let health checks know; to be called whenever other configs came live."""
-        await self.grpc.say_serving(not self.not_ready())
-
-    async def drain(self, hurry: asyncio.Event | None = None, *, pause: bool = True) -> None:
-        """End politely; at once when `hurry` is set meanwhile. Without the pause in which others
-        notice when that is not wanted."""
-        self._draining = True
-        settings = self.settings
-        await end_politely(
-            self.grpc,
-            hurry or asyncio.Event(),
-            pause_s=settings.drain_pause / 1000 if pause else 0,
-            grace_s=settings.drain_grace / 1000,
-            last_call=self.service.let_all_in,
-        )
-        await self.close()
+    async def last_call(self) -> None:
+        await self.service.let_all_in()
 
     async def close(self) -> None:
-        """Give everything back, whoever is still inside."""
-        await self.grpc.stop()
-        await self.http.close()
+        await super().close()
         self.service.close()
 
 
 Beside = Callable[[Serving], AbstractAsyncContextManager[object]]
 """Something that runs as long as a server does, and needs to know where that listens."""
-
-
-async def end_politely(
-    grpc: RpcServer,
-    hurry: asyncio.Event,
-    *,
-    pause_s: float,
-    grace_s: float,
-    last_call: Callable[[], Awaitable[None]] | None = None,
-) -> None:
-    """Drain a server; stop it at once when `hurry` is set meanwhile. `last_call` is awaited right
-    before it stops taking calls."""
-
-    async def wait(seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(hurry.wait(), seconds)
-        if last_call is not None:
-            await last_call()
-
-    ending = asyncio.ensure_future(grpc.drain(pause_s=pause_s, grace_s=grace_s, wait=wait))
-    hurried = asyncio.ensure_future(hurry.wait())
-    await asyncio.wait((ending, hurried), return_when=asyncio.FIRST_COMPLETED)
-    if not ending.done():
-        await grpc.stop()
-        await ending
-    hurried.cancel()
 
 
 async def start(
@@ -158,40 +103,26 @@ async def start(
         why_not=why_not,
     )
     handlers = [*serving.service.handlers(), *([] if desk is None else operate_handlers(desk))]
-    serving.grpc = await start_server(
-        security.guarded(handlers),
-        services=SERVICES if desk is None else (*SERVICES, OPERATE),
-        host=settings.bind,
-        port=settings.port,
-        options=ServerOptions(
-            max_receive_bytes=int(settings.max_message_mb * MIB),
-            max_pending=max(_FEWEST_PENDING, settings.max_in_flight // 2),
-            share_port=shared,
-        ),
-        max_calls=_BACKSTOP * settings.max_in_flight,
-        reflect=settings.reflection,
-        tls=security.tls,
-    )
     all_trees = {**_trees(records, why_not, is_private=shared), **(trees or {})}
     try:
-        serving.http = await start_http(
-            _routes(serving, metrics),
+        await serving.open_ports(
+            security.guarded(handlers),
+            services=SERVICES if desk is None else (*SERVICES, OPERATE),
+            security=security,
+            metrics=metrics,
             trees=all_trees if shared else guarded_trees(all_trees, security.gate),
-            host=PRIVATE if shared else settings.bind,
-            port=0 if shared else settings.http_port,
-            tls=None if shared else security.http_context(),
+            options=ServerOptions(
+                max_receive_bytes=int(settings.max_message_mb * MIB),
+                max_pending=max(_FEWEST_PENDING, settings.max_in_flight // 2),
+                share_port=shared,
+            ),
+            private_http=shared,
         )
     except BaseException:
-        await serving.grpc.stop()
         serving.service.close()
         raise
     await serving.tell_health()
     return serving
-
-
-def _routes(serving: Serving, metrics: Metrics | None) -> Routes:
-    routes = health_routes(serving.not_ready)
-    return routes if metrics is None else routes | metrics_route(metrics)
 
 
 def _trees(records: Records | None, why_not: WhyNot, *, is_private: bool) -> dict[str, TreeRoute]:
@@ -249,33 +180,3 @@ async def serve_role(
         on_reload=role.on_reload,
         beside=beside,
     )
-
-
-@contextmanager
-def stop_signals() -> Iterator[tuple[asyncio.Event, asyncio.Event]]:
-    """Events: that this process was asked to end, and that it was asked again."""
-    loop = asyncio.get_running_loop()
-    end, hurry = asyncio.Event(), asyncio.Event()
-    for stop in _STOPS:
-        loop.add_signal_handler(stop, lambda: hurry.set() if end.is_set() else end.set())
-    try:
-        yield end, hurry
-    finally:
-        for stop in _STOPS:
-            loop.remove_signal_handler(stop)
-
-
-def keep_what_is_loaded() -> None:
-    """What was loaded stays: the collector need not look at it again and again."""
-    gc.collect()
-    gc.freeze()
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run on the fastest event loop there is."""
-    try:
-        import uvloop
-    except ModuleNotFoundError:
-        asyncio.run(main)
-    else:
-        uvloop.run(main)

@@ -1,7 +1,6 @@
 """The `worker` role: one process that answers the Open Inference Protocol with a folder of models.
 
-It serves until it is asked to end, then drains as every role does: not ready, a pause, the calls
-under way finish, the models are unloaded.
+It serves until it is asked to end, then drains as every role does, and unloads the models.
 """
 
 from __future__ import annotations
@@ -13,21 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inferflow.access import OpenGate
-from inferflow.api.http import HttpServer, start_http
 from inferflow.api.oip.access import Access
 from inferflow.api.oip.keys import KeyAccess
 from inferflow.api.oip.service import SERVICE, InferenceService, InferPolicy
-from inferflow.app.health_routes import health_routes, metrics_route
+from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
+from inferflow.app.listener import Listener
 from inferflow.app.places import data_dir
 from inferflow.app.security import PLAIN, Security, open_security
-from inferflow.app.serving import end_politely, keep_what_is_loaded, stop_signals
 from inferflow.app.settings import Settings
 from inferflow.app.tls import server_tls
 from inferflow.app.worker_settings import WorkerSettings
 from inferflow.errors import InvalidInput
 from inferflow.rpc.admission import Admission
 from inferflow.rpc.options import MIB, ServerOptions
-from inferflow.rpc.server import RpcServer, start_server
 from inferflow.serving.runtime import ModelRepository
 from inferflow.serving.runtime.devices import Device, Devices
 from inferflow.serving.runtime.onnx import OnnxRuntime
@@ -42,8 +39,6 @@ if TYPE_CHECKING:
 
 Labelled = tuple[tuple[str, ...], float]
 
-_BACKSTOP = 4
-"""gRPC's own limit on calls, as a multiple of ours; it refuses less politely."""
 _UPKEEP_S = 1.0
 _MOST_STREAMS = 1024
 """Calls one connection may have under way: clients of one model share few connections."""
@@ -53,24 +48,19 @@ _ALONE: tuple[None, None, None] = (None, None, None)
 """Everybody may call, for the models of a folder."""
 
 
-class Worker:
+class Worker(Listener):
     """A running worker. Made by `start_worker`."""
 
     def __init__(self, host: ModelHost, settings: WorkerSettings, tally: WorkerTally) -> None:
+        super().__init__(settings)
         self.host = host
         self.settings = settings
         self.tally = tally
         self.devices = Devices()
-        self.grpc: RpcServer
-        self.http: HttpServer
         self._is_prefetching = True
-        self._draining = False
         self._upkeep: asyncio.Task[None] | None = None
 
-    def not_ready(self) -> str:
-        """Why no request should be sent here; empty when all is well."""
-        if self._draining:
-            return "draining"
+    def why_not_ready(self) -> str:
         return "loading models" if self._is_prefetching else ""
 
     async def prepare(self) -> None:
@@ -79,26 +69,12 @@ class Worker:
         await self.host.prefetch(self.settings.prefetch)
         self._is_prefetching = False
         self._upkeep = asyncio.ensure_future(self._keep_up())
-        await self.grpc.say_serving(not self.not_ready())
-
-    async def drain(self, hurry: asyncio.Event | None = None) -> None:
-        """End politely; at once when `hurry` is set meanwhile."""
-        self._draining = True
-        settings = self.settings
-        await end_politely(
-            self.grpc,
-            hurry or asyncio.Event(),
-            pause_s=settings.drain_pause / 1000,
-            grace_s=settings.drain_grace / 1000,
-        )
-        await self.close()
+        await self.tell_health()
 
     async def close(self) -> None:
-        """Give everything back, whoever is still inside."""
         if self._upkeep is not None:
             self._upkeep.cancel()
-        await self.grpc.stop()
-        await self.http.close()
+        await super().close()
         await self.host.close()
         self.devices.close()
 
@@ -162,28 +138,15 @@ async def start_worker(
         observer=tally,
     )
     _watch(tally, host, worker.devices)
-    worker.grpc = await start_server(
+    await worker.open_ports(
         security.guarded(service.handlers(), counts=False),
         services=(SERVICE,),
-        host=settings.bind,
-        port=settings.port,
+        security=security,
+        metrics=worker.tally.render,
         options=ServerOptions(
             max_receive_bytes=int(settings.max_message_mb * MIB), max_streams=_MOST_STREAMS
         ),
-        max_calls=_BACKSTOP * settings.max_in_flight,
-        reflect=settings.reflection,
-        tls=security.tls,
     )
-    try:
-        worker.http = await start_http(
-            health_routes(worker.not_ready) | metrics_route(worker.tally.render),
-            host=settings.bind,
-            port=settings.http_port,
-            tls=security.http_context(),
-        )
-    except BaseException:
-        await worker.grpc.stop()
-        raise
     return worker
 
 

@@ -25,7 +25,7 @@ _AT_ONCE: dict[str, Any] = {"drain_pause": 0.0}
 def serve_shop(directory: Path, config: str, request: Path, best: str) -> None:
     """Serve until Ctrl-C. Raises MissingExtra when only the base is installed."""
     try:
-        from inferflow.app import serving
+        from inferflow.app import lifetime
         from inferflow.app.settings import read_settings
         from inferflow.app.up import serve_with_fleet
     except ModuleNotFoundError as missing:
@@ -34,7 +34,7 @@ def serve_shop(directory: Path, config: str, request: Path, best: str) -> None:
 
     overrides = _for_the_demo(read_settings(directory))
     shop = _Shop(directory, config, request, best)
-    serving.run(
+    lifetime.run(
         serve_with_fleet(
             directory,
             read_settings(directory, overrides),
@@ -96,7 +96,7 @@ class _Shop:
             f'  client = inferflow.connect("{address}")',
             f'  ranking = client.score("{self._config}", user="7", product=["1", "2", "3"], '
             'context={"hour": 20})',
-            "  print(ranking.columns)",
+            "  print(ranking)",
         ]
 
 

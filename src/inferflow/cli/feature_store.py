@@ -31,7 +31,7 @@ def feature_store(
     """
     try:
         from inferflow.app import feature_store as role
-        from inferflow.app.serving import run
+        from inferflow.app.lifetime import run
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow feature-store`") from missing
     from inferflow.app.operating import operating

@@ -47,7 +47,7 @@ def gateway(
     """
     try:
         from inferflow.app.gateway import serve_gateway
-        from inferflow.app.serving import run
+        from inferflow.app.lifetime import run
     except ModuleNotFoundError as missing:
         raise MissingExtra("gateway", for_what="`inferflow gateway`") from missing
     from inferflow.app.operating import operating

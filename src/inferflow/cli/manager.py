@@ -46,7 +46,7 @@ def manager(
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     try:
         from inferflow.app import manager as role
-        from inferflow.app.serving import run
+        from inferflow.app.lifetime import run
     except (ModuleNotFoundError, MissingExtra) as missing:  # gRPC says so itself
         raise MissingExtra("manager", for_what="`inferflow manager`") from missing
     from inferflow.app.operating import operating

@@ -43,7 +43,7 @@ def numerix(
     """
     try:
         from inferflow.app import numerix as role
-        from inferflow.app.serving import run
+        from inferflow.app.lifetime import run
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow numerix`") from missing
     from inferflow.app.operating import operating

@@ -64,7 +64,7 @@ def _serve(
     root: Path, settings: Settings, overrides: dict[str, Any], *, has_gateway: bool = False
 ) -> None:
     try:
-        from inferflow.app import serving
+        from inferflow.app import lifetime, serving
         from inferflow.app.gateway_before import gateway_before
         from inferflow.app.processes.parent import check_processes, serve_processes
         from inferflow.app.role import open_role
@@ -84,7 +84,7 @@ def _serve(
             serve_processes(role, started=_announce_all)
             return
         beside = partial(gateway_before, role, told=_announce_gateway) if has_gateway else None
-        serving.run(serving.serve_role(role, started=_announce, beside=beside))
+        lifetime.run(serving.serve_role(role, started=_announce, beside=beside))
 
 
 def up(
@@ -114,14 +114,14 @@ def up(
         _serve(root, settings, overrides, has_gateway=True)
         return
     try:
-        from inferflow.app import serving
+        from inferflow.app import lifetime
         from inferflow.app.up import serve_with_fleet
     except ModuleNotFoundError as missing:
         raise MissingExtra("manager,worker", for_what="`inferflow up` with a fleet") from missing
     from inferflow.cli.progress import LoadingBar
 
     with LoadingBar() as bar:
-        serving.run(
+        lifetime.run(
             serve_with_fleet(
                 root,
                 settings,

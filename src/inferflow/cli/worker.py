@@ -57,7 +57,7 @@ def worker(
     """
     try:
         from inferflow.app import worker as role
-        from inferflow.app.serving import run
+        from inferflow.app.lifetime import run
     except (ModuleNotFoundError, MissingExtra) as missing:  # gRPC says so itself
         raise MissingExtra("worker", for_what="`inferflow worker`") from missing
     from inferflow.app.operating import operating

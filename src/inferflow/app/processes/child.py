@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inferflow.app import serving
+from inferflow.app import lifetime, serving
 from inferflow.app.config_stores import open_served
 from inferflow.app.inference_log import follow_service, open_inference_log
 from inferflow.app.operating import watch_serving
@@ -120,7 +120,7 @@ def _run(
         follower = Follower(embedded, orders.home, texts, follow_service(inference_log))
         own = LocalPages(keeper, lambda: (), lambda: embedded.book)  # the parent judges configs
         records = Records(keeper, own, GatheredPages(everyone_through(orders.parent_port)))
-        serving.run(_Child(embedded, follower, telemetry, records, say).serve())
+        lifetime.run(_Child(embedded, follower, telemetry, records, say).serve())
     finally:
         embedded.close()
         if inference_log is not None:
@@ -160,7 +160,7 @@ class _Child:
             records=self._records,
             shared=True,
         )
-        serving.keep_what_is_loaded()
+        lifetime.keep_what_is_loaded()
         self._say(Started(server.http.port))
         following = asyncio.ensure_future(self._follow(server))
         await self._end.wait()

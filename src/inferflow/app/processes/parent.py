@@ -19,7 +19,7 @@ from inferflow.api.http import JSON, METRICS, HttpServer, Reply, Route, start_ht
 from inferflow.api.insight import insight
 from inferflow.api.log_schema import log_schema_trees
 from inferflow.api.operate import Desk, operate_trees
-from inferflow.app import serving
+from inferflow.app import lifetime
 from inferflow.app.health_routes import health_routes
 from inferflow.app.places import data_dir
 from inferflow.app.processes.asking import EVERYONE, everyone_at, passed_on
@@ -67,7 +67,7 @@ def serve_processes(role: Role, *, started: Callable[[Parent], None]) -> None:
         held_port(settings.serve.bind, settings.serve.port) as port,
         snapshot_home(data_dir(root, settings) / "processes") as home,
     ):
-        serving.run(Parent(role, home, port).serve(started))
+        lifetime.run(Parent(role, home, port).serve(started))
 
 
 class Parent:
@@ -120,7 +120,7 @@ class Parent:
         try:
             self._role.reloader.show(self._publisher.take)
             self._publisher.flush()
-            with serving.stop_signals() as (end, hurry):
+            with lifetime.stop_signals() as (end, hurry):
                 security = open_security(self._role.settings, auth=self.settings.auth)
                 trees = {**operate_trees(desk), **log_schema_trees(self._role.schemas.find)}
                 self.http = await start_http(

@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import Protocol
 
 from inferflow.engine.run import Run
 from inferflow.errors import DeadlinePassed, EngineFault, InferflowError, InvalidRequest, StepFailed
@@ -40,18 +40,11 @@ class Component(Protocol):
         ...
 
 
-async def execute(components: Sequence[Component], run: Run) -> None:
-    """Run every component in dependency order. Components come in the plan's own order."""
-    if all(component.is_local for component in components):
-        await execute_in_order(components, run)
-    else:
-        await _execute_concurrently(components, run)
-
-
 async def execute_in_order(components: Sequence[Component], run: Run) -> None:
     """Run one component after the other, apply their failure policies, and note what happened
     where that is watched. No step starts after the request's deadline."""
     records, recording, deadline = run.records, run.recording, run.deadline
+    is_hurried = deadline.at != inf
     record = None
     for component in components:
         began = time.perf_counter()
@@ -60,7 +53,7 @@ async def execute_in_order(components: Sequence[Component], run: Run) -> None:
             record.began = began
             if recording is not None:
                 record.start_us = (began - recording.began) * 1e6
-        if deadline.is_past():
+        if is_hurried and deadline.is_past():
             raise _late(run)
         try:
             await component.run(run)
@@ -77,40 +70,16 @@ async def execute_in_order(components: Sequence[Component], run: Run) -> None:
                 record.duration_us = (time.perf_counter() - began) * 1e6
 
 
-async def _execute_concurrently(components: Sequence[Component], run: Run) -> None:
+async def execute_concurrently(components: Sequence[Component], run: Run) -> None:
+    """Run every component as soon as those it needs have ended, as `execute_in_order` runs one.
+    Components come in the plan's own order."""
     waiting = [len(component.step.needs) for component in components]
     ready = [i for i, count in enumerate(waiting) if count == 0]
     running: dict[asyncio.Task[None], int] = {}
     try:
         while ready or running:
-            # Start what waits on others first, so that it is on its way during local work.
-            ready.sort(key=lambda i: components[i].is_local)
-            ended: list[int] = []
-            has_started = False
-            while ready:
-                i = ready.pop(0)
-                if components[i].is_local:
-                    if has_started:
-                        await asyncio.sleep(0)  # a task sets out only when the loop gets a turn
-                    await execute_in_order((components[i],), run)
-                    ended.append(i)
-                    break
-                running[asyncio.ensure_future(_execute_apart(components[i], run))] = i
-                has_started = True
-            if not ended and running:
-                # Ports keep deadlines themselves; this is for one that does not.
-                left_s = run.deadline.remaining_s()
-                done, _ = await asyncio.wait(
-                    running,
-                    timeout=None if left_s == inf else left_s,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                if not done:
-                    raise _late(run)
-                for task in done:
-                    ended.append(running.pop(task))
-                    task.result()
-            for i in ended:
+            ended = await _start_ready(components, run, ready, running) if ready else ()
+            for i in ended or await _wait_for_one(running, run):
                 for child in components[i].step.feeds:
                     waiting[child] -= 1
                     if waiting[child] == 0:
@@ -120,6 +89,48 @@ async def _execute_concurrently(components: Sequence[Component], run: Run) -> No
             task.cancel()
         if running:
             await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _start_ready(
+    components: Sequence[Component],
+    run: Run,
+    ready: list[int],
+    running: dict[asyncio.Task[None], int],
+) -> Sequence[int]:
+    """Start all that wait on others, so that they are on their way during local work; then do the
+    first local one and say which. Further ones stay ready: it may have made way for more that wait.
+    """
+    local = []
+    for i in ready:
+        if components[i].is_local:
+            local.append(i)
+        else:
+            running[asyncio.ensure_future(_execute_apart(components[i], run))] = i
+    has_started = len(local) < len(ready)
+    ready[:] = local[1:]
+    if local:
+        if has_started:
+            await asyncio.sleep(0)  # a task sets out only when the loop gets a turn
+        await execute_in_order((components[local[0]],), run)
+    return local[:1]
+
+
+async def _wait_for_one(running: dict[asyncio.Task[None], int], run: Run) -> Sequence[int]:
+    """Wait until at least one has ended, and say which. Ports keep deadlines themselves; the one
+    here is for those that do not."""
+    left_s = run.deadline.remaining_s()
+    done, _ = await asyncio.wait(
+        running,
+        timeout=None if left_s == inf else left_s,
+        return_when=asyncio.FIRST_COMPLETED,
+    )
+    if not done:
+        raise _late(run)
+    ended = []
+    for task in done:
+        ended.append(running.pop(task))
+        task.result()
+    return ended
 
 
 async def _execute_apart(component: Component, run: Run) -> None:
@@ -137,8 +148,7 @@ def _apply_policy(component: Component, run: Run, cause: Exception, elapsed_ms: 
     if not isinstance(cause, InferflowError):
         cause = _unexpected(cause)
     if step.on_error == "fail":
-        kind: Any = getattr(step, "kind", "step")
-        raise StepFailed(step.name, kind, cause, elapsed_ms) from cause
+        raise StepFailed(step.name, step.kind, cause, elapsed_ms) from cause
     run.mark(step, None, str(cause), space=step.writes[0].space if step.writes else "target")
     if step.on_error == "default":
         component.fill_defaults(run)

@@ -129,8 +129,9 @@ def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
     """The ids of one entity as key texts."""
     if type(given) is KeyTexts:
         return given
-    if type(given) is list and given and _are_plain_texts(given) and _fit(given, limits):
-        return list(given)
+    plain = [given] if type(given) is str else given
+    if type(plain) is list and _are_plain_texts(plain, limits):
+        return plain[:]
     field = f"entities.{name}"
     if isinstance(given, list):
         ids = list(given)
@@ -145,25 +146,26 @@ def entity_ids(name: str, given: Any, limits: Limits) -> list[str]:
     if not ids:
         raise InvalidRequest(field, "has no ids")
     limits.check("targets", len(ids), field)
-    if not _are_plain_texts(ids):
-        try:
-            ids = canonical_keys(ids)
-        except CastFailed as refused:
-            raise InvalidRequest(f"{field}[{refused.position}]", refused.what) from refused
+    if _are_plain_texts(ids, limits):
+        return ids
+    try:
+        ids = canonical_keys(ids)
+    except CastFailed as refused:
+        raise InvalidRequest(f"{field}[{refused.position}]", refused.what) from refused
     if max(map(len, ids)) * 4 > limits.id_bytes:
         for position, value in enumerate(ids):
             limits.check("id_bytes", len(value.encode()), f"{field}[{position}]")
     return ids
 
 
-def _fit(ids: Sequence[str], limits: Limits) -> bool:
-    """Whether so many texts of these lengths are surely within the limits."""
-    return len(ids) <= limits.targets and max(map(len, ids)) * 4 <= limits.id_bytes
-
-
-def _are_plain_texts(ids: Sequence[Any]) -> bool:
-    """The common case, seen without looking at each id: all text, none empty, all ASCII."""
+def _are_plain_texts(ids: Sequence[Any], limits: Limits) -> bool:
+    """The common case, seen without looking at each id: all text, none empty, all ASCII, and
+    within the limits."""
     try:
-        return "".join(ids).isascii() and "" not in ids
+        joined = "".join(ids)
     except TypeError:
         return False
+    if not (joined.isascii() and all(ids) and 0 < len(ids) <= limits.targets):
+        return False
+    longest = limits.id_bytes
+    return len(joined) <= longest or max(map(len, ids)) <= longest

@@ -8,24 +8,23 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from math import isnan
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from inferflow.dtypes import dtype_of
-from inferflow.engine.binding import Binder, Binding
+from inferflow.engine.binding import Binder
 from inferflow.engine.deadline import Clock, Deadline
-from inferflow.engine.executor import Component, execute, execute_in_order
+from inferflow.engine.executor import Component, execute_concurrently, execute_in_order
+from inferflow.engine.intake import budget_ms, check_parts, row_count, slates_of, target_ids
 from inferflow.engine.limits import Limits
 from inferflow.engine.matrix import Matrix
 from inferflow.engine.observer import Observer, RequestStats, guarded, mode_of
 from inferflow.engine.recording import Recording, StepRecord
 from inferflow.engine.request import ScoreRequest, entity_ids, routing_key
 from inferflow.engine.run import Run
-from inferflow.engine.slates import Slates
-from inferflow.errors import EngineFault, InvalidRequest
+from inferflow.errors import EngineFault
 from inferflow.plan.plan import Column, Plan, Space
 from inferflow.scores import ScoreColumn, Scores, Table
 
@@ -49,13 +48,13 @@ class Scorer:
         self.is_local = all(component.is_local for component in components)
         """True when a request never waits on anything outside this process."""
         self._components = components
-        self._execute = execute_in_order if self.is_local else execute
+        self._execute = execute_in_order if self.is_local else execute_concurrently
         self._limits = limits
         self._clock = clock
         self._new_id = new_id
         self._binder = Binder(plan)
         self._observer = None if observer is None else guarded(observer)
-        self._named = [(step.name, getattr(step, "kind", "step")) for step in plan.steps]
+        self._named = [(step.name, step.kind) for step in plan.steps]
 
     def score(
         self, request: ScoreRequest, recording: Recording | None = None
@@ -120,19 +119,19 @@ class Scorer:
         records: Sequence[StepRecord] | None,
     ) -> Run:
         limits = self._limits
-        self._check_size(request)
+        check_parts(request, limits)
         binding = self._binder.bind(request)
         entities = {name: entity_ids(name, ids, limits) for name, ids in request.entities.items()}
-        rows = _row_count(entities)
+        rows = row_count(entities)
         run = Run(
             self.plan,
             request,
             binding,
             entities,
-            _target_ids(binding, request, entities, rows),
-            self._slates(request, rows),
+            target_ids(binding, request, entities, rows),
+            slates_of(request, self.plan, rows, limits),
             routing_key(request, entities) or self._new_id(),
-            Deadline(_budget(request), clock=self._clock),
+            Deadline(budget_ms(request), clock=self._clock),
             recording,
             records,
         )
@@ -141,38 +140,6 @@ class Scorer:
             recording.matrix = run.matrix
             recording.ids = tuple(run.ids)
         return run
-
-    def _check_size(self, request: ScoreRequest) -> None:
-        entities, context = request.entities, request.context
-        features, slate_features = request.features, request.slate_features
-        if not (type(entities) is type(context) is type(features) is type(slate_features) is dict):
-            for part in ("entities", "context", "features", "slate_features"):
-                _check_object(part, getattr(request, part))
-        if not entities:
-            raise InvalidRequest("entities", "the request names no entity")
-        given = len(context) + len(slate_features)
-        for entity, named in features.items():
-            _check_object(f"features.{entity}", named)
-            given += len(named)
-        if given:
-            self._limits.check("features", given, "features")
-
-    def _slates(self, request: ScoreRequest, rows: int) -> Slates | None:
-        if request.pairs is not None and request.slates is not None:
-            raise InvalidRequest("slates", "a request has pairs or slates, not both")
-        groups = request.pairs if request.pairs is not None else request.slates
-        if groups is None:
-            if request.slate_features:
-                raise InvalidRequest("slate_features", "there are no pairs or slates to belong to")
-            return None
-        kind = "pairs" if request.pairs is not None else "slates"
-        if not self.plan.has_slate_steps:
-            raise InvalidRequest(
-                kind,
-                f"{self.plan.config_id!r} has no step that scores {kind}",
-                "set slate_component on one",
-            )
-        return Slates.of("pairs" if kind == "pairs" else "slates", groups, rows, self._limits)
 
     def _collect(self, run: Run) -> Scores:
         plan, slates = self.plan, run.slates
@@ -206,51 +173,6 @@ def finish(coroutine: Coroutine[Any, Any, T]) -> T:
         return result
     coroutine.close()
     raise EngineFault("a step that calls itself local had to wait")
-
-
-def _check_object(field: str, given: Any) -> None:
-    if not isinstance(given, Mapping):
-        raise InvalidRequest(field, f"names with values are wanted, not {type(given).__name__}")
-
-
-def _budget(request: ScoreRequest) -> float | None:
-    given = request.deadline_ms
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, int | float) or isnan(given):
-        raise InvalidRequest("deadline_ms", f"{given!r} is not a number of milliseconds")
-    if given < 0:
-        raise InvalidRequest("deadline_ms", f"{given} ms is in the past")
-    return float(given)
-
-
-def _row_count(entities: Mapping[str, Sequence[str]]) -> int:
-    rows = max(map(len, entities.values()))
-    for name, ids in entities.items():
-        if len(ids) != rows and len(ids) != 1:
-            largest = next(other for other, most in entities.items() if len(most) == rows)
-            raise InvalidRequest(
-                f"entities.{name}",
-                f"has {len(ids)} ids while {largest!r} has {rows}",
-                "every entity has one id, or as many as there are targets",
-            )
-    return rows
-
-
-def _target_ids(
-    binding: Binding, request: ScoreRequest, entities: Mapping[str, list[str]], rows: int
-) -> list[str]:
-    """Ids of the entity that is being ranked: as the config says, else the one with many ids,
-    else the one given as a list; the last, where that leaves several."""
-    name = binding.id_entity
-    if name is None and len(entities) == 1:
-        (name,) = entities
-    if name is None:
-        many = [e for e, ids in entities.items() if len(ids) == rows > 1]
-        listed = [e for e in entities if not isinstance(request.entities[e], str | int)]
-        name = (many or listed or list(entities))[-1]
-    ids = entities[name]
-    return ids if len(ids) == rows else ids * rows
 
 
 def _answered(run: Run) -> Iterable[tuple[str, Column]]:

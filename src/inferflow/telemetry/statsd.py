@@ -244,7 +244,7 @@ class _StepLines:
 
 
 def _lines(config_id: str, step: Step) -> _StepLines:
-    kind = getattr(step, "kind", "step")
+    kind = step.kind
     tags = (model_id(config_id), tag("component-name", step.name))
     service, endpoint = SERVICES.get(kind, ("none", "none"))
     service_tags = (tag("ext-service", service), tag("endpoint", endpoint))

@@ -1,7 +1,7 @@
-"""Every metric, once: its names, its labels, what it means and how processes add up.
+"""Every metric for Prometheus, once: its name, its labels, what it means and how processes add up.
 
-The exporters take names from here, the reference page is printed from here, and a test compares
-both with what is really sent.
+The exporter takes names from here, the reference page is printed from here, and a test compares
+both with what is really sent. Roles that score nothing have tables of their own.
 """
 
 from __future__ import annotations
@@ -20,16 +20,6 @@ class Metric:
     labels: tuple[str, ...]
     help: str
     merge: Merge = "sum"
-
-
-@dataclass(frozen=True, slots=True)
-class StatsdMetric:
-    name: str
-    kind: Literal["count", "timing", "gauge"]
-    tags: tuple[str, ...]
-    help: str
-    also: str = ""
-    """Another name the same metric is known by; this one is not sent."""
 
 
 STEP = ("config", "step", "kind")
@@ -61,7 +51,9 @@ FORECAST = Metric(
     "inferflow_forecast_requests_per_second",
     "gauge",
     (),
-    "Requests per second of all configs to be expected in five minutes, by their level and trend.",
+    "Requests per second of all configs that this process expects in ten minutes, by their level "
+    "and trend. For one server; autoscalers of many go by `inferflow_request_rate_forecast`, which "
+    "Prometheus records of all of them.",
 )
 STEP_DURATION = Metric(
     "inferflow_step_duration_seconds",
@@ -201,6 +193,26 @@ DRIFT = Metric(
     "index); where drift is watched only.",
     "max",
 )
+DRIFTING = Metric(
+    "inferflow_drift_active",
+    "gauge",
+    ("config", "column"),
+    "1 from the window that made a drift of it until one that is near again, else 0; where drift "
+    "is watched only.",
+    "max",
+)
+DRIFT_EPISODES = Metric(
+    "inferflow_drift_episodes_total",
+    "counter",
+    ("config", "column"),
+    "Times a column began to drift; where drift is watched only.",
+)
+DRIFT_MESSAGES = Metric(
+    "inferflow_drift_webhook_messages_total",
+    "counter",
+    ("outcome",),
+    "Messages about drift to the webhook: `ok`, or `failed` after all attempts; with one only.",
+)
 BUILD_INFO = Metric("inferflow_build_info", "gauge", ("version",), "1 for this version.", "max")
 
 METRICS: tuple[Metric, ...] = (
@@ -238,6 +250,9 @@ METRICS: tuple[Metric, ...] = (
     PROCESSES_BEHIND,
     PROCESS_RESTARTS,
     DRIFT,
+    DRIFTING,
+    DRIFT_EPISODES,
+    DRIFT_MESSAGES,
     BUILD_INFO,
 )
 
@@ -247,144 +262,3 @@ PROCESS_MERGE: dict[str, Merge] = {
     "python_info": "max",
 }
 """Gauges that come with the process; any other is summed."""
-
-_ID = ("model-id",)
-_MODE = ("model-id", "inference-mode")
-_STEP = ("model-id", "component-name")
-_CALL = (*_STEP, "ext-service", "endpoint")
-
-STATSD: dict[str, StatsdMetric] = {
-    metric.name: metric
-    for metric in (
-        StatsdMetric(
-            "inferflow.retrievemodelscore.request.total",
-            "count",
-            _ID,
-            "RetrieveModelScore requests.",
-        ),
-        StatsdMetric(
-            "inferflow.retrievemodelscore.latency",
-            "timing",
-            _ID,
-            "Time of a RetrieveModelScore request.",
-            also="inferflow.retrievemodelscore.request.latency",
-        ),
-        StatsdMetric(
-            "inferflow.retrievemodelscore.batch.size",
-            "count",
-            _ID,
-            "Targets asked about.",
-            also="inferflow.retrievemodelscore.request.batch.size",
-        ),
-        StatsdMetric("predict.infer.request.total", "count", _MODE, "Predict requests."),
-        StatsdMetric(
-            "predict.infer.latency",
-            "timing",
-            _MODE,
-            "Time of a Predict request.",
-            also="predict.infer.request.latency",
-        ),
-        StatsdMetric(
-            "predict.infer.request.batch.size",
-            "count",
-            _MODE,
-            "Targets, pairs or slates asked about.",
-        ),
-        StatsdMetric("inferflow.component.execution.total", "count", _STEP, "Executions."),
-        StatsdMetric(
-            "inferflow.component.execution.latency", "timing", _STEP, "Time of one execution."
-        ),
-        StatsdMetric(
-            "inferflow.component.execution.error",
-            "count",
-            (*_STEP, "error-type", "ext-service", "endpoint"),
-            "Failed executions or calls.",
-        ),
-        StatsdMetric(
-            "inferflow.component.feature.count",
-            "count",
-            _STEP,
-            "Distinct keys times features per key.",
-        ),
-        StatsdMetric("inferflow.external.api.request.total", "count", _CALL, "Calls."),
-        StatsdMetric(
-            "inferflow.external.api.request.batch",
-            "count",
-            _CALL,
-            "Distinct keys the feature store was asked for.",
-        ),
-        StatsdMetric(
-            "inferflow.external.api.latency",
-            "timing",
-            _CALL,
-            "Time of the calls of one execution.",
-            also="inferflow.external.api.request.latency",
-        ),
-        StatsdMetric(
-            "inferflow.component.inmemorycache.request.total",
-            "count",
-            _STEP,
-            "Keys looked up in the feature cache.",
-        ),
-        StatsdMetric(
-            "inferflow.component.inmemorycache.miss",
-            "count",
-            _STEP,
-            "Keys it did not hold.",
-            also="inferflow.component.inmemorycache.request.miss.total",
-        ),
-        StatsdMetric(
-            "inferflow.component.predator.execution.latency",
-            "timing",
-            _STEP,
-            "Time of a model's calls.",
-        ),
-        StatsdMetric(
-            "inferflow.datatype.conversion.execution.latency",
-            "timing",
-            _STEP,
-            "Time of a model or compute step outside its calls.",
-        ),
-        StatsdMetric(
-            "inferflow.router.api.request.total",
-            "count",
-            ("api", "status"),
-            "Calls a server answered.",
-        ),
-        StatsdMetric(
-            "inferflow.router.api.request.latency",
-            "timing",
-            ("api", "status"),
-            "Time of a call a server answered.",
-        ),
-        StatsdMetric(
-            "inferflow.logging.kafka_sent",
-            "count",
-            _ID,
-            "Inference log messages delivered: to a broker, or in a file that can be read.",
-        ),
-        StatsdMetric(
-            "inferflow.logging.error",
-            "count",
-            (*_ID, "error"),
-            "Inference log messages lost, by why, as in Prometheus.",
-        ),
-        StatsdMetric("inferflow_config_schema_parsing_error", "count", _ID, "Configs refused."),
-        StatsdMetric("inferflow.plan.reload.total", "count", _ID, "Configs accepted."),
-        StatsdMetric(
-            "inferflow.experiment.request.total",
-            "count",
-            ("experiment", *_ID),
-            "Requests by the config chosen for them.",
-        ),
-        StatsdMetric(
-            "in_memory_cache_hit_rate",
-            "gauge",
-            ("cache_name",),
-            "Share of keys found in the feature cache since the last packet, 0 to 1.",
-        ),
-        StatsdMetric(
-            "in_memory_cache_item_count", "gauge", ("cache_name",), "Rows in the feature cache."
-        ),
-    )
-}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inferflow.errors import InvalidRequest, StepFailed
 from inferflow.scores import Scores
 
+from ...robustness.scenario import StartScenario
 from .comparing import alike, marked_by, relaxed
 from .graphs import Case, cases
 from .reference import Outcome, Reference
@@ -42,21 +43,22 @@ def check_case(case: Case, score: Any) -> None:
         check(score(), want, case)
 
 
-@pytest.mark.scenario("K3")
-@given(cases())
+@given(case=cases())
 @relaxed(400)
-def test_local_plans_answer_as_the_reference_does(case: Case) -> None:
+def test_local_plans_answer_as_the_reference_does(scenario: StartScenario, case: Case) -> None:
+    tried = scenario("K3", "random graphs without waiting")
     scorer = case.world.scorer(case.config)
     assert scorer.is_local
     check_case(case, lambda: scorer.score_now(case.request))
+    tried.holds("as the naive version, bit for bit", "equal", True)
 
 
-@pytest.mark.scenario("K3")
-@given(cases(), st.integers(0, 1000))
+@given(case=cases(), seed=st.integers(0, 1000))
 @relaxed(250)
 def test_plans_that_wait_answer_the_same_in_whatever_order_their_steps_end(
-    case: Case, seed: int
+    scenario: StartScenario, case: Case, seed: int
 ) -> None:
+    tried = scenario("K3", "random graphs whose steps end in any order")
     case.world.pause = pausing(seed)
     scorer = case.world.scorer(case.config)
 
@@ -66,3 +68,4 @@ def test_plans_that_wait_answer_the_same_in_whatever_order_their_steps_end(
         return scores
 
     check_case(case, lambda: asyncio.run(score()))
+    tried.holds("as the naive version, bit for bit", "equal", True)

@@ -112,6 +112,11 @@ def test_columns_without_blanks_are_handed_over_uncopied() -> None:
     assert list(found.columns) == ["s"]
 
 
+def test_a_column_that_is_not_there_is_named_with_the_nearest_one() -> None:
+    with pytest.raises(NotFound, match=r"no column 'pick:scor'; did you mean 'pick:score'\?"):
+        scores(column("pick:score", FP32, [1]))["pick:scor"]
+
+
 def test_groups_are_read_by_name_too() -> None:
     pairs = Table({"p": column("p", FP32, [5])}, ["odd"])
     found = scores(column("s", FP32, [1, 2]), groups=pairs, grouping="pairs", members=[[0, 1]])

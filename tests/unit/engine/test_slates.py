@@ -13,6 +13,8 @@ from inferflow.engine.limits import Limits
 from inferflow.engine.slates import Slates
 from inferflow.errors import InvalidRequest
 
+from ...robustness.scenario import StartScenario
+
 Kind = Literal["pairs", "slates"]
 
 
@@ -34,11 +36,11 @@ def test_members_come_back_as_they_were_given(groups: list[list[int]]) -> None:
     assert [found.members(n).tolist() for n in range(found.count)] == groups
 
 
-@pytest.mark.scenario("F4")
 @pytest.mark.parametrize("index", [-1, 4, 2**31, 2**70, -(2**70)])
-def test_an_index_outside_the_targets_is_named(index: int) -> None:
+def test_an_index_outside_the_targets_is_named(index: int, scenario: StartScenario) -> None:
+    tried = scenario("F4", "an index of -1, n, 2^31, ±2^70")
     refused = refusal([[0], [1], [2], [3, index]])
-    assert refused.field == "slates[3][1]"
+    tried.holds("its place is named", refused.field, refused.field == "slates[3][1]")
     assert str(index) in refused.what
     assert "from 0 to 3" in refused.hint
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from inferflow.errors import ModelUnreadable
@@ -25,10 +26,17 @@ class Loaded:
 
 
 class Loader:
-    def __init__(self, source: ModelSource, runtime: Runtime, crashes: CrashLedger | None) -> None:
+    def __init__(
+        self,
+        source: ModelSource,
+        runtime: Runtime,
+        crashes: CrashLedger | None,
+        process_bytes: Callable[[], int],
+    ) -> None:
         self._source = source
         self._runtime = runtime
         self._crashes = crashes
+        self._process_bytes = process_bytes
         self._measured: dict[str, int] = {}
         self._lock = threading.Lock()
         self._under_way = 0
@@ -51,7 +59,7 @@ class Loader:
 
     def _load(self, file: ModelFile, options: LoadOptions) -> Loaded:
         alone = self._enter()
-        before = _process_bytes()
+        before = self._process_bytes()
         try:
             model = self._runtime.load(file, options)
         finally:
@@ -60,7 +68,7 @@ class Loader:
             hint = "load it again once the files are in place"
             raise ModelUnreadable(file.label, f"{file.where} changed while it was loaded", hint)
         self._loads += 1
-        grown = _process_bytes() - before if alone and self._loads > 1 else 0
+        grown = self._process_bytes() - before if alone and self._loads > 1 else 0
         memory = max(_file_bytes(file), grown)
         self._measured[file.digest] = memory
         return Loaded(model, memory)
@@ -80,7 +88,7 @@ def _file_bytes(file: ModelFile) -> int:
     return sum(each.stat().st_size for each in file.path.parent.rglob("*") if each.is_file())
 
 
-def _process_bytes() -> int:
+def memory_of_process() -> int:
     """What this process has in memory; 0 where that cannot be known."""
     try:
         with open("/proc/self/statm", "rb") as opened:

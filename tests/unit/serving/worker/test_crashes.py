@@ -14,6 +14,8 @@ from inferflow.serving.runtime.repository import ModelFile
 from inferflow.serving.worker.crashes import CrashLedger
 from inferflow.testing import ManualClock
 
+from ....robustness.scenario import StartScenario
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> ModelFile:
@@ -41,16 +43,17 @@ def test_a_load_that_ends_leaves_no_mark(tmp_path: Path, file: ModelFile) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.scenario("A8")
 def test_a_model_that_ended_the_worker_is_left_alone_for_longer_each_time(
-    tmp_path: Path, file: ModelFile
+    tmp_path: Path, file: ModelFile, scenario: StartScenario
 ) -> None:
+    tried = scenario("A8", "a model ends its worker again and again")
     clock = ManualClock(1000.0)
     for crashes, delay in ((1, 1), (2, 2), (3, 4)):
         crash(tmp_path, file, clock)
         with pytest.raises(ModelUnavailable, match=f"{crashes} time") as refused:
             CrashLedger(tmp_path, clock).begin(file)
-        assert refused.value.retry_after_ms == delay * 1000
+        pause = refused.value.retry_after_ms
+        tried.holds(f"left alone after crash {crashes}", f"{pause} ms", pause == delay * 1000)
         clock.advance(delay)
     ledger = CrashLedger(tmp_path, clock)
     ledger.begin(file)

@@ -18,6 +18,7 @@ from inferflow.serving.worker.observer import SilentObserver
 from inferflow.serving.worker.resident import State
 from inferflow.testing import ManualClock
 
+from ....robustness.scenario import StartScenario
 from .fakes import FakeWorld, rows, run
 
 NEVER = Deadline(None)
@@ -42,6 +43,9 @@ class Stage:
         self.clock = ManualClock(1000.0)
         self.world = FakeWorld(files, folder)
         self.noted = Noted()
+        self.grown = 0
+        self.grows_by = 0
+        """How much larger the process is each time somebody looks."""
         plan = facts.pop("plan", ModelPlan())
         self.host = ModelHost(
             self.world,
@@ -50,7 +54,12 @@ class Stage:
             plan_for=lambda _: plan,
             observer=self.noted,
             clock=self.clock,
+            process_bytes=self._process_bytes,
         )
+
+    def _process_bytes(self) -> int:
+        self.grown += self.grows_by
+        return self.grown
 
     async def infer(self, model: str, version: str = "") -> float:
         lane = await self.host.lane(model, version, NEVER)
@@ -165,10 +174,11 @@ def test_a_new_version_is_the_default_only_once_it_was_loaded(tmp_path: Path) ->
     run(main())
 
 
-@pytest.mark.scenario("H6")
 def test_changed_files_take_over_when_loaded_by_hand_and_broken_ones_do_not(
-    tmp_path: Path,
+    tmp_path: Path, scenario: StartScenario
 ) -> None:
+    tried = scenario("H6", "a new version that a worker cannot load")
+
     async def main() -> None:
         async with stage(tmp_path, {("m", "1"): "a"}) as at:
             await at.infer("m")
@@ -178,7 +188,8 @@ def test_changed_files_take_over_when_loaded_by_hand_and_broken_ones_do_not(
                 await at.host.load("m")
             assert at.host.ready("m", "") is before
             assert at.states()["m@1"][0] is State.READY
-            assert await at.infer("m") == 2
+            answer = await at.infer("m")
+            tried.holds("the old one answers", answer, answer == 2)
             at.world.files["m", "1"] = "b"
             await at.host.load("m")
             after = at.host.ready("m", "")
@@ -234,6 +245,19 @@ def test_the_model_used_least_recently_makes_room(tmp_path: Path) -> None:
             assert at.host.memory_bytes == 200
             assert "evicted b@1" in at.noted.events
             assert await at.infer("b") == 2, "it comes back when asked for"
+
+    run(main())
+
+
+def test_a_model_that_takes_more_than_its_files_makes_idle_ones_leave(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with stage(tmp_path, {("a", "1"): "a", ("b", "1"): "b"}, memory_bytes=250) as at:
+            await at.infer("a")
+            at.grows_by = 200
+            await at.infer("b")
+            assert at.host.ready("a", "") is None
+            assert at.host.memory_bytes == 200
+            assert "evicted a@1" in at.noted.events
 
     run(main())
 

@@ -17,6 +17,7 @@ from inferflow.rpc.headers import (
     EXPLAIN,
     PARENTS,
     PUSHBACK,
+    RATE_LIMITED,
     REQUEST_ID,
     RETRY_AFTER,
     TARGET,
@@ -70,5 +71,6 @@ def hints(error: InferflowError) -> Pairs:
     """When to come back, for those who came at a bad time."""
     if isinstance(error, Overloaded | RateLimited):
         wait = str(error.retry_after_ms)
-        return ((RETRY_AFTER, wait), (PUSHBACK, wait))
+        told = ((RETRY_AFTER, wait), (PUSHBACK, wait))
+        return told if isinstance(error, Overloaded) else (*told, (RATE_LIMITED, "1"))
     return ()

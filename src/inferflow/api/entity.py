@@ -15,7 +15,7 @@ from inferflow.engine.binding import Binder, Names, Signature, key_origin, signa
 from inferflow.engine.request import ScoreRequest
 from inferflow.errors import InvalidRequest
 from inferflow.plan.plan import Plan
-from inferflow.plan.problems import closest_hint
+from inferflow.plan.problems import closest_hint, nearest
 from inferflow.plan.spec import CONTEXT
 
 ANY = "id"
@@ -74,22 +74,29 @@ def target_entity(plan: Plan, context: Sequence[str]) -> TargetEntity:
     else:
         meant = open_keys
         if not meant or not all(_agree(key, meant[0]) for key in meant):
-            raise _cannot_tell(open_keys)
+            raise _cannot_tell(open_keys, tuple(context))
     remaining = tuple(name for name in context if name not in from_context)
     name = _widest_name(plan, meant, remaining)
     aliases, called = frozenset({name, *meant}), _all_names(meant, remaining)
     return TargetEntity(name, aliases, tuple(from_context), called if keys else frozenset())
 
 
-def _cannot_tell(open_keys: Sequence[str]) -> InvalidRequest:
+def _cannot_tell(open_keys: Sequence[str], context: Sequence[str]) -> InvalidRequest:
+    fix = "bring the others too, as entities or context values, or set id_column in the config"
     if not open_keys:
         what = "the context gives every key column, so nothing is left for the target ids"
-    else:
-        listed = ", ".join(map(repr, open_keys))
-        what = f"the target ids may be any of {listed}"
-    return InvalidRequest(
-        "targets", what, "set id_column in the config, or give the other keys in context_features"
-    )
+        return InvalidRequest("targets", what, "set id_column in the config")
+    listed = " or ".join(map(repr, open_keys))
+    what = f"the ids may be {listed}: the request brings only one of them"
+    return InvalidRequest("targets", what, _misspelt(open_keys, context) or fix)
+
+
+def _misspelt(open_keys: Sequence[str], context: Sequence[str]) -> str:
+    """`'usr' is close to 'user'`: a name the request brings that no column reads, or nothing."""
+    for entity in dict.fromkeys(name for key in open_keys for name in _entity_names(key)):
+        if brought := nearest(entity, context):
+            return f"{brought!r} is close to {entity!r}"
+    return ""
 
 
 def _agree(key: str, other: str) -> bool:

@@ -66,6 +66,7 @@ class _Guard:
                 shown = credentials_of(context, headers, with_certificate=gate.reads_certificates)
                 _admitted.set(await gate.admit(shown, needs=needs, counts=self._counts))
             except InferflowError as refused:
+                gate.refusals.note_unknown(refused)
                 code = status_of(refused).grpc
                 await context.abort(code, text_of(refused), hints(refused))
 

@@ -26,6 +26,7 @@ def _guarded(tree: TreeRoute, gate: Gate) -> TreeRoute:
             shown = Credentials(shown_key(), certificate=certificate_names(), source=asking_host())
             await gate.admit(shown, needs=Permission.VIEW)
         except InferflowError as refused:
+            gate.refusals.note_unknown(refused)
             return Reply(f"{text_of(refused)}\n".encode(), status_of(refused).http)
         answer = tree(target)
         return answer if isinstance(answer, Reply) else await answer

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import http
 import logging
-import os
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from inferflow.errors import InvalidInput
+from inferflow.rpc.listening import cannot_listen
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -120,8 +119,7 @@ class HttpServer:
                 ssl_handshake_timeout=patience_s,
             )
         except OSError as refused:
-            why = os.strerror(refused.errno) if refused.errno else refused
-            raise InvalidInput(f"cannot listen on {host}:{port} for HTTP: {why}") from refused
+            raise cannot_listen(host, port, refused, purpose=" for HTTP") from refused
         self.port = self._server.sockets[0].getsockname()[1]
         self.scheme = "http" if tls is None else "https"
 

@@ -99,8 +99,8 @@ def _check_groups(side: PlanSide, count: int, kind: str) -> None:
 
 
 def _context(message: Any, side: PlanSide) -> dict[str, Any]:
-    plan, given = side.plan, list(message.context_features)
-    schema = declared_schema(given, "context_features", side.limits) if given else []
+    plan, given = side.plan, message.context_features
+    schema = declared_schema(given, "context_features", side.limits)
     context = {
         entry.name: read_value(feature.value, entry, plan.value_encoding, "context_features")
         for feature, entry in zip(given, schema, strict=True)

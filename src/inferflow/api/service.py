@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Protocol, TypeVar
@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import grpc
 
+from inferflow.access import Refusals
 from inferflow.api.beside import (
     Headers,
     asks_to_explain,
@@ -27,6 +28,8 @@ from inferflow.api.beside import (
     request_id,
     trailing,
 )
+from inferflow.api.crowding import check_crowding
+from inferflow.api.entrance import Entrance
 from inferflow.api.guard import admitted
 from inferflow.api.heavy import HeavyWork
 from inferflow.api.insight import WhyNot, peer_host
@@ -34,7 +37,7 @@ from inferflow.api.legacy import RETRIEVE_MODEL_SCORE
 from inferflow.api.places import on_the_wire
 from inferflow.api.predict import PAIR_WISE, POINT_WISE, SLATE_WISE
 from inferflow.api.rpc import Caller, PlanSide, Rpc
-from inferflow.api.status import short, status_of, text_of
+from inferflow.api.status import BY_FAULT, short, status_of, text_of
 from inferflow.components.routing import pick_arm
 from inferflow.engine.limits import Limits
 from inferflow.engine.observer import Observer, guarded
@@ -44,14 +47,16 @@ from inferflow.engine.scorer import Scorer
 from inferflow.errors import (
     DeadlinePassed,
     EngineFault,
+    Fault,
     InferflowError,
     InvalidRequest,
     NotFound,
 )
 from inferflow.plan.book import LiveSplit
-from inferflow.rpc.admission import Admission, Patience
+from inferflow.rpc.admission import Admission, Patience, no_turn
 from inferflow.rpc.headers import EXPLAIN, RECORDING
-from inferflow.rpc.turns import Announcing, Turns
+from inferflow.rpc.refusing import Refuse, Refusing
+from inferflow.rpc.turns import Turns
 from inferflow.scores import Scores
 from inferflow.telemetry.calls import Call, begin_call
 
@@ -64,6 +69,7 @@ SERVICES = ("Inferflow", "Predict")
 
 Handle = Callable[[bytes, Any], Awaitable[bytes]]
 
+_BUSY = BY_FAULT[Fault.BUSY].grpc
 _LONGEST = 200
 """Characters of a caller's own words that are kept or logged."""
 
@@ -103,6 +109,7 @@ class ScoringService:
         observer: Observer | None = None,
         recorder: Recorder | None = None,
         why_not: WhyNot = lambda _: "",
+        refusals: Refusals | None = None,
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ) -> None:
         self._find = find
@@ -112,6 +119,7 @@ class ScoringService:
         self._observer = None if observer is None else guarded(observer)
         self._recorder = recorder
         self._why_not = why_not
+        self._refusals = refusals or Refusals()
         self._today = today
         self._turns = Turns(Patience(self._policy.max_wait_ms / 1000))
         self._heavy = HeavyWork(Patience(self._policy.max_wait_ms / 1000))
@@ -120,19 +128,20 @@ class ScoringService:
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """To be registered with a server. They see raw bytes: what does not parse is our answer."""
         return [
-            Announcing(
-                self._turns,
-                grpc.method_handlers_generic_handler(
-                    service,
-                    {
-                        rpc.method: grpc.unary_unary_rpc_method_handler(self._handler(rpc))
-                        for rpc in RPCS
-                        if rpc.service == service
-                    },
-                ),
-            )
+            self._entrance(service, [rpc for rpc in RPCS if rpc.service == service])
             for service in SERVICES
         ]
+
+    def _entrance(self, service: str, rpcs: Sequence[Rpc]) -> Entrance:
+        answering: dict[str, Any] = {
+            rpc.method: grpc.unary_unary_rpc_method_handler(self._handler(rpc)) for rpc in rpcs
+        }
+        return Entrance(
+            grpc.method_handlers_generic_handler(service, answering),
+            {rpc.path: Refusing(self._refuser(rpc)) for rpc in rpcs},
+            turns=self._turns,
+            admission=self._admission,
+        )
 
     async def let_all_in(self) -> None:
         """To be called right before the server stops taking calls; see `Turns.hold`."""
@@ -154,6 +163,7 @@ class ScoringService:
                     await self._turns.take(deadline - time.monotonic())
                     answer = await self._answered(rpc, body, context, deadline, headers, call)
             except InferflowError as refused:
+                self._refusals.note(refused)
                 failed = on_the_wire(refused)
             except asyncio.CancelledError as cancelled:
                 call.error = type(cancelled).__name__
@@ -173,6 +183,23 @@ class ScoringService:
 
         return handle
 
+    def _refuser(self, rpc: Rpc) -> Refuse:
+        """For calls that come while there is no place; see `Entrance`."""
+
+        async def refuse(_messages: Any, context: Any) -> bytes:
+            began = time.perf_counter()
+            call = Call(request_id(read_headers(context.invocation_metadata())), rpc.path)
+            begin_call(call)
+            is_limit, wait_s = self._admission.is_full, self._turns.wait_s
+            refused = self._admission.no_place() if is_limit else no_turn(wait_s)
+            self._refusals.note(refused)
+            call.error = type(refused).__name__
+            self._tell(rpc, _BUSY, began)
+            await context.abort(_BUSY, str(refused), (*trailing(call), *hints(refused)))
+            raise refused  # not reached: abort raises
+
+        return refuse
+
     def _tell(self, rpc: Rpc, code: grpc.StatusCode, began: float) -> None:
         if self._observer is not None:
             number = 0 if code is grpc.StatusCode.OK else code.value[0]  # an enum's value is slow
@@ -191,18 +218,21 @@ class ScoringService:
         left_s = _left_ms(deadline) / 1000
         caller = caller_of(headers, self._today)
         caller.key = admitted()
-        if len(body) < self._policy.heavy_bytes:
+        if is_read_here := len(body) < self._policy.heavy_bytes:
             scorer, request = self._read(rpc, body, caller, call)
         else:
             self._heavy.check(left_s)
             scorer, request = await self._heavy.run(lambda: self._read(rpc, body, caller, call))
+        is_heavy = self._is_heavy(request)
+        if is_heavy and is_read_here:
+            self._turns.note_work(time.perf_counter() - began)
         if asks_to_explain(headers):
             why = self._why_not_recorded(context)
             if not why:
                 return await self._recorded(rpc, scorer, request, deadline, call, context)
             call.told = ((EXPLAIN, why),)
         context.set_trailing_metadata(trailing(call))
-        if not self._is_heavy(request):
+        if not is_heavy:
             request.deadline_ms = _left_ms(deadline)
             answer = rpc.answer(await scorer.score(request))
             if scorer.is_local:
@@ -254,6 +284,7 @@ class ScoringService:
         self, rpc: Rpc, body: bytes, caller: Caller, call: Call
     ) -> tuple[Scorer, ScoreRequest]:
         """What answers, and the request. What is learnt on the way is noted of the call."""
+        check_crowding(body, rpc.message, self._limits)
         message = rpc.parse(body)
         config_id = message.model_config_id
         call.config_id = config_id[:_LONGEST]

@@ -2,12 +2,14 @@
 
 A call that met no server, or one that was leaving, is made again after a pause that doubles, as
 long as its deadline and the number of attempts allow. That is safe: scoring changes nothing.
+Of calls that a server would refuse for load, some are not sent at all; see `throttling`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,12 +34,14 @@ from inferflow.client.explaining import (
     recording_request,
     recordings_request,
 )
-from inferflow.client.failures import AWAY, Refusal, error_of
+from inferflow.client.failures import AWAY, Refusal, error_of, no_place_ms
 from inferflow.client.incoming import incoming
+from inferflow.client.oip.budget import RetryBudget
 from inferflow.client.outgoing import Outgoing, outgoing
 from inferflow.client.pausing import pause
+from inferflow.client.throttling import Throttle
 from inferflow.engine.asking import Asking
-from inferflow.engine.deadline import Deadline
+from inferflow.engine.deadline import Clock, Deadline
 from inferflow.engine.request import ScoreRequest, request_from
 from inferflow.errors import (
     DeadlinePassed,
@@ -81,6 +85,8 @@ class ClientOptions:
     key: str = field(default="", repr=False)
     """The API key to show; none when empty."""
     tls: ChannelTls | None = None
+    throttle: float | None = 2.0
+    """How many times as many calls as a server takes are sent to it; None sends all."""
 
     def __post_init__(self) -> None:
         if self.attempts < 1:
@@ -105,6 +111,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         *,
         wait: Wait = asyncio.sleep,
         chance: Callable[[], float] = random.random,
+        clock: Clock = time.monotonic,
     ) -> None:
         listed = addresses.split(",") if isinstance(addresses, str) else list(addresses)
         self.addresses = ", ".join(map(str.strip, listed))
@@ -114,6 +121,8 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         self._headers = ((APP_VERSION, version),) if version else ()
         self._wait = wait
         self._chance = chance
+        self._throttle = Throttle(options.throttle, clock=clock, chance=chance)
+        self._repetitions = RetryBudget(clock=clock)
         # Repeated here and not by gRPC, which knows attempts but no patience. With several
         # servers, one that drains is left out before it refuses calls.
         channel = ChannelOptions(attempts=1, watch_health=len(listed) > 1, tls=options.tls)
@@ -232,6 +241,8 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
         self._check_open()
         given = self._options.deadline_ms if deadline_ms is None else deadline_ms
         deadline = Deadline(_budget(given))
+        self._throttle.check()
+        self._repetitions.count_call()
         for attempt in count(1):
             left_s = deadline.remaining_s()
             if left_s == 0:
@@ -241,6 +252,7 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
             )
             try:
                 answer: bytes = await call
+                self._throttle.ended()
                 return answer, dict(await call.trailing_metadata() or ())
             except asyncio.CancelledError:
                 task = asyncio.current_task()
@@ -248,12 +260,19 @@ class AsyncClient(Asking[Coroutine[Any, Any, Scores]]):
                     raise
                 raise InvalidInput("this client was closed during the call") from None
             except grpc.aio.AioRpcError as refused:
+                refusal = self._refusal(refused, about, deadline, attempt)
+                self._throttle.ended(no_place_ms(refusal))
                 pause_s = pause(attempt, self._chance())
-                may_go_on = attempt < self._options.attempts and pause_s < deadline.remaining_s()
-                if refused.code() not in AWAY or not may_go_on:
-                    raise error_of(self._refusal(refused, about, deadline, attempt)) from refused
+                is_in_time = attempt < self._options.attempts and pause_s < deadline.remaining_s()
+                if not is_in_time or not self._may_repeat(refusal.code):
+                    raise error_of(refusal) from refused
             await self._wait(pause_s)
         raise DeadlinePassed(f"{about!r} at {self.addresses}", deadline.budget_ms)
+
+    def _may_repeat(self, code: grpc.StatusCode) -> bool:
+        if code is grpc.StatusCode.CANCELLED:  # by a server that leaves, or has too much to do
+            return self._repetitions.take()
+        return code in AWAY
 
     def _check_open(self) -> None:
         if self._is_closed:

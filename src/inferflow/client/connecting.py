@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DEADLINE_MS = 10_000.0
 ATTEMPTS = 5
+THROTTLE = 2.0
 FLEET_DEADLINE_MS = 1_000.0
 
 
@@ -33,6 +34,7 @@ def connect(
     app_version: str = "",
     key: str = "",
     tls: Tls | None = None,
+    throttle: float | None = THROTTLE,
 ) -> Client:
     """A client of the servers at `host:port`; several addresses share the calls.
 
@@ -40,7 +42,9 @@ def connect(
     many `attempts`, as long as its deadline allows. `values`: as bytes of their type, or as
     text, for configs whose `predict_value_encoding` is not `typed`. `tenant_id` fills a column of
     that name where a config reads one; `app_version` says what calls. `key` is an API key, for
-    servers that want one; `tls` says whom to trust, for servers that speak TLS.
+    servers that want one; `tls` says whom to trust, for servers that speak TLS. To a server that
+    refuses calls for load, about `throttle` times as many are sent as it takes; others are refused
+    here, at once. None sends all.
     """
     _ask_for_grpc("inferflow.connect")
     from inferflow.client.aio import ClientOptions
@@ -49,7 +53,7 @@ def connect(
     return open_client(
         addresses,
         ClientOptions(
-            deadline_ms, attempts, values, tenant_id, app_version, key, for_channels(tls)
+            deadline_ms, attempts, values, tenant_id, app_version, key, for_channels(tls), throttle
         ),
     )
 
@@ -64,6 +68,7 @@ async def aconnect(
     app_version: str = "",
     key: str = "",
     tls: Tls | None = None,
+    throttle: float | None = THROTTLE,
 ) -> AsyncClient:
     """`connect` for asyncio. The client belongs to the event loop that is running."""
     _ask_for_grpc("inferflow.aconnect")
@@ -72,7 +77,7 @@ async def aconnect(
     return AsyncClient(
         addresses,
         ClientOptions(
-            deadline_ms, attempts, values, tenant_id, app_version, key, for_channels(tls)
+            deadline_ms, attempts, values, tenant_id, app_version, key, for_channels(tls), throttle
         ),
     )
 

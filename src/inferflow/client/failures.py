@@ -24,7 +24,7 @@ from inferflow.errors import (
     Unauthenticated,
     Unreachable,
 )
-from inferflow.rpc.headers import RECORDING, RETRY_AFTER
+from inferflow.rpc.headers import RATE_LIMITED, RECORDING, RETRY_AFTER
 
 E = TypeVar("E", bound=InferflowError)
 
@@ -34,6 +34,11 @@ _LOCAL_TIMEOUT = "Deadline Exceeded"
 
 AWAY = (StatusCode.UNAVAILABLE, StatusCode.CANCELLED)
 """The server is not there, or is leaving and ended the call itself. Another may answer it."""
+
+_NO_PLACE = "Concurrent RPC limit exceeded!"
+"""What gRPC says, without a hint, when a server's last limit is reached."""
+_RETRY_AFTER_MS = 100
+"""Where nobody gave a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,21 @@ def error_of(refusal: Refusal) -> InferflowError:
     error = make(refusal) if make else RemoteFailed(refusal.code.name, refusal.details)
     error.recording = str(refusal.trailing.get(RECORDING, ""))
     return error
+
+
+def no_place_ms(refusal: Refusal) -> int | None:
+    """When to come back to a server that had no place for a call; None when that is not why."""
+    if refusal.code is StatusCode.CANCELLED:
+        # More calls wait than gRPC holds for a server: it cuts off some before they are seen.
+        return _RETRY_AFTER_MS
+    if refusal.code is not StatusCode.RESOURCE_EXHAUSTED or RATE_LIMITED in refusal.trailing:
+        return None
+    return _RETRY_AFTER_MS if refusal.details == _NO_PLACE else _hint_ms(refusal.trailing)
+
+
+def _hint_ms(trailing: Mapping[str, str | bytes]) -> int | None:
+    wait_ms = str(trailing.get(RETRY_AFTER, ""))
+    return int(wait_ms) if wait_ms.isdecimal() else None
 
 
 def _invalid(refusal: Refusal) -> InferflowError:
@@ -88,10 +108,12 @@ def _late(refusal: Refusal) -> InferflowError:
 
 def _exhausted(refusal: Refusal) -> InferflowError:
     """Too many calls come with a hint when to come back; too large a message does not."""
-    wait_ms = str(refusal.trailing.get(RETRY_AFTER, ""))
-    if not wait_ms.isdecimal():
+    if refusal.details == _NO_PLACE:
+        return Overloaded(None, retry_after_ms=_RETRY_AFTER_MS)
+    wait_ms = _hint_ms(refusal.trailing)
+    if wait_ms is None:
         return InvalidRequest("request", refusal.details)
-    return _saying(Overloaded(None, retry_after_ms=int(wait_ms)), refusal.details)
+    return _saying(Overloaded(None, retry_after_ms=wait_ms), refusal.details)
 
 
 def _unreachable(refusal: Refusal) -> InferflowError:

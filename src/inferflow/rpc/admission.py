@@ -23,15 +23,23 @@ class Admission:
         self.under_way = 0
         self.refused = 0
 
+    @property
+    def is_full(self) -> bool:
+        return self.under_way >= self.limit
+
     def admitted(self) -> Admission:
         """Holds a place while a `with` block runs. Raises Overloaded when there is none."""
         return self
 
     def __enter__(self) -> None:
-        if self.under_way >= self.limit:
-            self.refused += 1
-            raise Overloaded(self.limit, retry_after_ms=self.retry_after_ms)
+        if self.is_full:
+            raise self.no_place()
         self.under_way += 1
+
+    def no_place(self) -> Overloaded:
+        """For a call that is refused now."""
+        self.refused += 1
+        return Overloaded(self.limit, retry_after_ms=self.retry_after_ms)
 
     def __exit__(self, *_: object) -> None:
         self.under_way -= 1
@@ -48,9 +56,18 @@ class Patience:
         """So many calls, one after the other, took so long together."""
         self.average_s += min(1.0, _NEW * calls) * (seconds / calls - self.average_s)
 
+    def wait_s(self, ahead: float) -> float:
+        """How long a call with so many before it will wait."""
+        return ahead * self.average_s
+
     def check(self, ahead: float, left_s: float) -> None:
         """Refuse a call with so many before it, when so much of its deadline is left that it would
         hardly be answered in time: working on it would only make others late. Raises Overloaded."""
-        wait_s = ahead * self.average_s
+        wait_s = self.wait_s(ahead)
         if wait_s > self.max_wait_s or wait_s + _MARGIN * self.average_s > left_s:
-            raise Overloaded(None, retry_after_ms=max(1, round(wait_s * 1000)))
+            raise no_turn(wait_s)
+
+
+def no_turn(wait_s: float) -> Overloaded:
+    """For a call that would wait so long."""
+    return Overloaded(None, retry_after_ms=max(1, round(wait_s * 1000)))

@@ -12,6 +12,7 @@ import grpc
 from inferflow.errors import InvalidInput
 from inferflow.rpc.options import ChannelOptions
 from inferflow.rpc.renewed_channel import RenewedChannel
+from inferflow.rpc.traced_blocking import TracedBlockingChannel
 from inferflow.rpc.traced_channel import TracedChannel
 
 
@@ -44,16 +45,21 @@ def open_blocking_channel(
     addresses: str | Sequence[str], options: ChannelOptions | None = None
 ) -> grpc.Channel:
     """The same for a thread that waits, without an event loop."""
-    target, options = target_of(addresses), options or ChannelOptions()
+    opened: Any = TracedBlockingChannel(
+        _opened_blocking(target_of(addresses), options or ChannelOptions())
+    )
+    channel: grpc.Channel = opened
+    return channel
+
+
+def _opened_blocking(target: str, options: ChannelOptions) -> Any:
     tls = options.tls
     if tls is None:
         return grpc.insecure_channel(target, options=options.listed())
     listed = (*options.listed(), *tls.options(target))
-    renewed: Any = RenewedChannel(
+    return RenewedChannel(
         tls.files, lambda shown: grpc.secure_channel(target, shown, options=listed)
     )
-    channel: grpc.Channel = renewed
-    return channel
 
 
 def target_of(addresses: str | Sequence[str]) -> str:
@@ -72,6 +78,10 @@ def target_of(addresses: str | Sequence[str]) -> str:
 
 
 def _split(address: str) -> tuple[str, int]:
+    scheme, is_url, rest = address.partition("://")
+    if is_url:
+        bare = rest.rstrip("/")
+        raise InvalidInput(f"{address!r} is a URL; write {bare}, without {scheme}://")
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise InvalidInput(f"{address!r} is not an address; write host:port")

@@ -23,6 +23,8 @@ PARENTS = ("parent_catalog_id", "search_query", "clp_id", "collection_id")
 RETRY_AFTER = "retry-after-ms"
 PUSHBACK = "grpc-retry-pushback-ms"
 """What gRPC's own retries go by."""
+RATE_LIMITED = "x-inferflow-rate-limited"
+"""Says of a refusal that the caller asks too often, while the server may have places."""
 FEATURE_CALLER = "online-feature-store-caller-id"
 FEATURE_TOKEN = "online-feature-store-auth-token"
 """Who asks a feature store, and the proof."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from inferflow.errors import InvalidInput
-from inferflow.rpc.server import bound, check_free
+from inferflow.rpc.listening import bound, cannot_listen, check_free
 
 
 @contextmanager
@@ -37,4 +37,4 @@ def _held(host: str, port: int) -> socket.socket:
         # What is left are connections that a server here has closed a moment ago.
         return bound(host, port, reuse=True, shared=True)
     except OSError as refused:
-        raise InvalidInput(f"cannot listen on {host}:{port}: {refused.strerror}") from refused
+        raise cannot_listen(host, port, refused) from refused

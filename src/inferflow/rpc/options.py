@@ -27,9 +27,10 @@ class ServerOptions:
     age_grace_ms: int = 30_000
     min_ping_interval_ms: int = 5_000
     """Must stay below the ping period of clients, or they are sent away for pinging."""
-    max_pending: int = 256
-    """Calls that may wait inside gRPC before we get to see them. From half of it on some are cut
-    off with CANCELLED, and beyond it all: cheap, but less polite than our own refusals."""
+    max_pending: int = 128
+    """Calls that may wait inside gRPC before we get to see them; others are cut off with CANCELLED.
+    That takes a third of the processor time of a refusal of ours, but is less polite. Where more
+    may wait, they do so for longer than most deadlines when a server has too much to do."""
     share_port: bool = False
     """Whether another process may listen on the same port. By accident, that is an error."""
 
@@ -44,7 +45,7 @@ class ServerOptions:
             ("grpc.max_connection_age_ms", self.age_ms),
             ("grpc.max_connection_age_grace_ms", self.age_grace_ms),
             ("grpc.http2.min_recv_ping_interval_without_data_ms", self.min_ping_interval_ms),
-            ("grpc.server.max_pending_requests", self.max_pending // 2),
+            ("grpc.server.max_pending_requests", self.max_pending),
             ("grpc.server.max_pending_requests_hard_limit", self.max_pending),
             ("grpc.so_reuseport", int(self.share_port)),
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import socket
 from collections.abc import Awaitable, Callable, Sequence
 
 import grpc
@@ -18,6 +17,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_g
 
 from inferflow._proto.pool import declared_files, pool_of
 from inferflow.errors import InvalidInput
+from inferflow.rpc.listening import check_free
 from inferflow.rpc.options import ServerOptions
 from inferflow.rpc.tls_server import ServerTls
 from inferflow.rpc.traced_server import traced
@@ -71,6 +71,7 @@ async def start_server(
     the port is taken.
     """
     options = options or ServerOptions()
+    # gRPC would only say that it failed, and not why.
     check_free(host, port, shared=options.share_port)
     server = grpc.aio.server(
         handlers=traced(handlers), options=options.listed(), maximum_concurrent_rpcs=max_calls
@@ -92,35 +93,6 @@ async def start_server(
     await started.say_serving(False)
     await server.start()
     return started
-
-
-def check_free(host: str, port: int, *, shared: bool = False) -> None:
-    """Try the address first: gRPC would only say that it failed, and not why.
-
-    Raises InvalidInput when it is taken; `shared` if not only by those who share it.
-    """
-    try:
-        with bound(host, port, reuse=True, shared=shared):
-            pass
-    except OSError as refused:
-        raise InvalidInput(f"cannot listen on {host}:{port}: {refused.strerror}") from refused
-
-
-def bound(host: str, port: int, *, reuse: bool, shared: bool) -> socket.socket:
-    """A socket that has the address and does not listen. Raises OSError."""
-    family, kind, protocol, _, where = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    opened = socket.socket(family, kind, protocol)
-    try:
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(reuse))
-        if shared:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        opened.bind(where)
-    except BaseException:
-        opened.close()
-        raise
-    return opened
 
 
 def is_loopback(host: str) -> bool:

@@ -15,6 +15,7 @@ import grpc
 
 from inferflow.errors import InvalidInput
 from inferflow.rpc.tls import Certificates, Pems, TlsFiles
+from inferflow.rpc.tls_watch import CertificateWatch
 
 ClientAuth = Literal["off", "required"]
 HttpClientAuth = Literal["off", "optional", "required"]
@@ -43,6 +44,7 @@ class ServerTls:
         self._certificates = Certificates(files)
         self._lock = threading.Lock()
         self._given = self._certificates.current()
+        self.watch = CertificateWatch(self._certificates)
 
     def grpc_credentials(self) -> grpc.ServerCredentials:
         renewed: Any = self._renewed  # None is allowed, whatever its stubs say

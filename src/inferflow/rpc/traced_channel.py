@@ -1,4 +1,4 @@
-"""A channel whose calls belong to the trace of whoever makes them.
+"""Channels whose calls belong to the trace of whoever makes them.
 
 A call that is made for a span gets one of its own and tells the server of it. In a program that
 traces by itself with OpenTelemetry, its spans count as well (`ambient`). Any other call is passed
@@ -59,18 +59,22 @@ def traced_call(path: str, method: Any) -> Any:
         if span is None:
             return method(*asked, metadata=metadata, **options)
         own = span.child(name, "client")
-        # A caller may have passed on what it was told itself; ours says more.
-        others = [each for each in metadata or () if each[0] not in _OWN]
-        called = method(*asked, metadata=(*others, *own.headers()), **options)
+        called = method(*asked, metadata=told(metadata, own), **options)
         if own.is_kept and own is not span:
-            called.add_done_callback(lambda done: _end(own, done))
+            called.add_done_callback(lambda done: end_call(own, _status(done)))
         return called
 
     return call
 
 
-def _end(span: Span, done: Any) -> None:
-    status = _status(done)
+def told(metadata: Any, span: Span) -> tuple[Any, ...]:
+    """What goes beside a call that is made for a span."""
+    # A caller may have passed on what it was told itself; ours says more.
+    others = [each for each in metadata or () if each[0] not in _OWN]
+    return (*others, *span.headers())
+
+
+def end_call(span: Span, status: str) -> None:
     span.facts.update(rpc_facts(span.name, status))
     span.end(None if status == "OK" else status)
 

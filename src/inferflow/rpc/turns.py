@@ -16,8 +16,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-import grpc
-
 from inferflow.rpc.admission import Patience
 
 Clock = Callable[[], float]
@@ -31,8 +29,9 @@ _BURST_S = 0.02
 """Work goes on for so long before others are let in."""
 _COMPANY, _COMPANY_S = 8, 0.008
 """Calls that are scored before the first of their answers is sent, and for how long at most."""
-_DOOR_S = 0.02
-"""Nor is the door open for longer than this: somebody has to be served, too."""
+_DOOR_S = 0.012
+"""Nor is the door open for longer than this: most of the time is for those who are served.
+Who cannot be let in or refused meanwhile waits inside gRPC, which cuts off whom it cannot hold."""
 _QUIET_S = 0.001
 """When nobody has come for so long, everybody is in. The loop rests meanwhile: who brings calls
 are gRPC's own threads, and they may have to wait for the very processor it would look with."""
@@ -65,6 +64,16 @@ class Turns:
         """To be told of every call when gRPC hands it over, before its body is read."""
         self._came += 1
 
+    @property
+    def is_full(self) -> bool:
+        """Whether another call would wait too long, whatever its deadline."""
+        return self.wait_s > self._patience.max_wait_s
+
+    @property
+    def wait_s(self) -> float:
+        """How long another call would wait."""
+        return self._patience.wait_s(len(self._queue))
+
     async def take(self, left_s: float) -> None:
         """Returns when it is this call's turn. Raises Overloaded when that would be too late."""
         if self._serving is None:  # else the loop has only rested for others to be let in
@@ -89,13 +98,17 @@ class Turns:
     async def worked(self, seconds: float) -> None:
         """To be told by a call that has used the loop for so long without a pause. Returns when
         its answer may be sent."""
+        self.note_work(seconds)
+        if self._serving is not None:
+            await asyncio.sleep(0)  # those in its company are scored first
+
+    def note_work(self, seconds: float) -> None:
+        """The same, of a call that goes on elsewhere."""
         self._worked_s += seconds
         self._pressed_s += seconds
         self._ended = self._clock()
         if self._serving is None:
             self._patience.took(seconds)
-        else:
-            await asyncio.sleep(0)  # those in its company are scored first
 
     async def hold(self) -> None:
         """Serve nobody until all are in. The caller closes the door before it waits again; after
@@ -142,17 +155,3 @@ class Turns:
         while known != self._came and self._clock() < until:
             known = self._came
             await self._pause(quiet_s)
-
-
-class Announcing(grpc.GenericRpcHandler):
-    """Handlers that tell `Turns` of every call."""
-
-    def __init__(self, turns: Turns, handlers: grpc.GenericRpcHandler) -> None:
-        self._turns = turns
-        self._handlers = handlers
-
-    def service(
-        self, details: grpc.HandlerCallDetails
-    ) -> grpc.RpcMethodHandler[bytes, bytes] | None:
-        self._turns.came()
-        return self._handlers.service(details)

@@ -10,6 +10,8 @@ from typing import Any
 
 import grpc
 
+from inferflow.rpc.refusing import Refusing
+
 Handler = Any
 """A method's handler: gRPC's own type tells nothing about what is in it."""
 Wrap = Callable[[str, Handler], Handler]
@@ -23,9 +25,9 @@ class WrappedHandlers(grpc.GenericRpcHandler):
         self._known: dict[str, tuple[Handler, Handler]] = {}
 
     def service(self, details: grpc.HandlerCallDetails) -> Handler:
-        inner = self._handlers.service(details)  # asked every time, for it may count calls
-        if inner is None:
-            return None
+        inner: Handler = self._handlers.service(details)  # asked every time, for it may count calls
+        if inner is None or isinstance(inner, Refusing):
+            return inner
         path = str(details.method)
         known = self._known.get(path)
         if known is None or known[0] is not inner:

@@ -71,6 +71,8 @@ class Caller:
         for handler in self._handlers:
             found: Any = handler.service(details)
             if found is not None:
+                if found.request_streaming:  # it refuses, and reads nothing
+                    return bytes(await found.stream_unary(None, context))
                 answer: bytes = await found.unary_unary(body, context)
                 return answer
         raise AssertionError(f"nobody handles {path}")

@@ -6,6 +6,7 @@ large the request is.
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from grpc import StatusCode
 
+from ...robustness.scenario import StartScenario
 from .asking import LEGACY, PAIR, POINT, SLATE, add_feature, fp32, grouped, legacy, point
 from .calling import Aborted, Caller
 
@@ -66,7 +68,7 @@ BAD: dict[str, tuple[Made, str]] = {
     "no targets": ((POINT, point(ids=())), "targets: there are none"),
     "100k targets": (
         (POINT, point(ids=tuple(map(str, range(100_000))))),
-        "targets: 100000 is more than the limit max_targets=10000",
+        "targets: there are more than the limit max_targets=10000",
     ),
     "100k ids": (
         (LEGACY, older(item_id=["1"] * 100_000)),
@@ -181,18 +183,30 @@ BAD: dict[str, tuple[Made, str]] = {
 }
 
 
-@pytest.mark.scenario("F3", "F4")
 @pytest.mark.parametrize(("made", "says"), BAD.values(), ids=BAD)
-def test_a_bad_request_is_refused_and_its_place_named(call: Caller, made: Made, says: str) -> None:
+def test_a_bad_request_is_refused_and_its_place_named(
+    call: Caller, made: Made, says: str, scenario: StartScenario
+) -> None:
+    amounts = scenario("F3", "too many, too long, or no targets, ids, pairs and slates")
+    path, request = made
+    body = request if isinstance(request, bytes) else request.SerializeToString()
+    began = time.process_time()
     with pytest.raises(Aborted) as refused:
-        call(*made)
-    assert refused.value.code is StatusCode.INVALID_ARGUMENT
-    assert says in refused.value.details
+        call(path, body)
+    amounts.within("processor time until it is refused", time.process_time() - began, 0.05)
+    code, told = refused.value.code, refused.value.details
+    assert code is StatusCode.INVALID_ARGUMENT
+    amounts.holds("its place is named", code.name, says in told)
+    if "slates" in says or "pairs" in says:
+        places = scenario("F4", "indices that cannot be")
+        places.holds("its place is named", told[:60], says in told)
 
 
-@pytest.mark.scenario("F3")
 @pytest.mark.parametrize("name", ["100k targets", "100k ids", "id of 1 MB", "slate of a million"])
-def test_a_refusal_needs_little_more_memory_than_the_request(call: Caller, name: str) -> None:
+def test_a_refusal_needs_little_more_memory_than_the_request(
+    call: Caller, name: str, scenario: StartScenario
+) -> None:
+    tried = scenario("F3", "a hundred thousand targets or ids, a megabyte of id")
     path, request = BAD[name][0]
     body = request.SerializeToString()
     tracemalloc.start()
@@ -202,18 +216,22 @@ def test_a_refusal_needs_little_more_memory_than_the_request(call: Caller, name:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 2 * len(body) + 200_000
+    tried.at_most("Python's memory beside the body", (most - 200_000) / len(body), 2, " times")
 
 
-@pytest.mark.scenario("F7")
 @pytest.mark.parametrize(
     "config_id", ["nobody", "x" * 1_000_000, "a\0b"], ids=["short", "long", "odd"]
 )
-def test_an_unknown_config_is_not_found_and_no_other_is_named(call: Caller, config_id: str) -> None:
+def test_an_unknown_config_is_not_found_and_no_other_is_named(
+    call: Caller, config_id: str, scenario: StartScenario
+) -> None:
+    tried = scenario("F7", "an unknown, a huge, an odd name of a config")
     with pytest.raises(Aborted) as refused:
         call(POINT, point(config_id))
-    assert refused.value.code is StatusCode.NOT_FOUND
-    assert refused.value.details == f"no model config {config_id[:100]!r}"
+    code, told = refused.value.code, refused.value.details
+    assert code is StatusCode.NOT_FOUND
+    is_alone = told == f"no model config {config_id[:100]!r}"
+    tried.holds("nothing but the name asked for is told", code.name, is_alone)
 
 
 @pytest.mark.scenario("F3")

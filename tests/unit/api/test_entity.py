@@ -50,8 +50,13 @@ def test_the_config_may_say_it(name: str) -> None:
 
 
 def test_two_open_keys_are_refused_naming_id_column() -> None:
-    with pytest.raises(InvalidRequest, match=r"may be any of 'context:item:item_id'.*id_column"):
+    with pytest.raises(InvalidRequest, match=r"may be 'context:item:item_id' or .*id_column"):
         target_entity(plan_of(), [])
+
+
+def test_a_misspelt_entity_is_named_beside_what_it_may_mean() -> None:
+    with pytest.raises(InvalidRequest, match=r"'usr' is close to 'user'"):
+        target_entity(plan_of(), ["hour", "usr"])
 
 
 def test_no_open_key_is_refused_naming_id_column() -> None:

@@ -13,6 +13,7 @@ from grpc import StatusCode
 from inferflow._proto import messages
 from inferflow.dtypes import DTYPES, FP32, INT64, STRING
 
+from ...robustness.scenario import StartScenario
 from .asking import PAIR, POINT, SLATE, fp32, grouped, point, text_point
 from .calling import Aborted, Caller
 
@@ -230,15 +231,18 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.scenario("F5")
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_request_that_cannot_be_is_refused_with_its_place(call: Caller, name: str) -> None:
+def test_a_request_that_cannot_be_is_refused_with_its_place(
+    call: Caller, name: str, scenario: StartScenario
+) -> None:
+    tried = scenario("F5", "values that do not fit their number, type or length")
     request, message = REFUSED[name]
     path = f"/Predict/Infer{request.DESCRIPTOR.name.removesuffix('Request')}"
     with pytest.raises(Aborted) as refused:
         call(path, request)
-    assert refused.value.code is StatusCode.INVALID_ARGUMENT
-    assert message in refused.value.details
+    code = refused.value.code
+    assert code is StatusCode.INVALID_ARGUMENT
+    tried.holds("refused, with the column", code.name, message in refused.value.details)
 
 
 def test_pair_values_are_checked_like_target_values(call: Caller) -> None:

@@ -18,21 +18,25 @@ from inferflow.engine.observer import Observer
 from inferflow.engine.scorer import Scorer
 from inferflow.plan.book import PlanBook
 from inferflow.rpc.admission import Admission
+from inferflow.rpc.turns import Turns
 from inferflow.testing import World, model
 
+from ...robustness.scenario import StartScenario
 from .asking import LEGACY, PAIR, POINT, SLATE, add_feature, grouped, legacy, point
 from .calling import Aborted, CallContext, Caller
 from .conftest import MakeService
 from .shop import INPUTS, config, make_world, only_boost
 
 
-@pytest.mark.scenario("I2")
-def test_a_call_whose_time_is_up_is_not_begun(call: Caller, world: World) -> None:
+def test_a_call_whose_time_is_up_is_not_begun(
+    call: Caller, world: World, scenario: StartScenario
+) -> None:
+    tried = scenario("I2", "a call whose time is up")
     before = len(world.models.calls)
     with pytest.raises(Aborted) as refused:
         call(POINT, point(), left_s=0.0)
     assert refused.value.code is StatusCode.DEADLINE_EXCEEDED
-    assert len(world.models.calls) == before
+    tried.at_most("runs for it", len(world.models.calls) - before, 0)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +103,23 @@ def test_the_surplus_of_calls_is_refused_with_a_hint_when_to_come_back() -> None
     assert (admission.under_way, admission.refused) == (0, 1)
 
 
-@pytest.mark.scenario("D9")
-def test_a_call_that_is_given_up_leaves_its_place() -> None:
+def test_reading_a_large_request_on_the_loop_counts_as_use_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noted: list[float] = []
+    monkeypatch.setattr(Turns, "note_work", lambda _, seconds: noted.append(seconds))
+    world = World(models={"adder": model(lambda x: x[:, 0], inputs={"x": "FP32[N,1]"})})
+    book = PlanBook({"ranker": world.scorer({"ranker": only_boost()})})
+    for heavy_bytes, times in ((1 << 20, 1), (0, 0)):  # read here, or in a thread
+        policy = CallPolicy(heavy_bytes=heavy_bytes, heavy_rows=0)
+        service = ScoringService(book.get, limits=Limits(), admission=Admission(1), policy=policy)
+        noted.clear()
+        Caller(service)(POINT, point())
+        assert len(noted) == times
+
+
+def test_a_call_that_is_given_up_leaves_its_place(scenario: StartScenario) -> None:
+    tried = scenario("D9", "a call to a server is given up")
     world = World(
         models={"adder": model(lambda x: x[:, 0], inputs={"x": "FP32[N,1]"})}, local=False
     )
@@ -123,7 +142,7 @@ def test_a_call_that_is_given_up_leaves_its_place() -> None:
             await call
 
     asyncio.run(give_up())
-    assert admission.under_way == 0
+    tried.at_most("calls that count as under way", admission.under_way, 0)
     assert ended == [StatusCode.CANCELLED.value[0]]
 
 
@@ -155,10 +174,11 @@ def test_plans_that_wait_are_awaited() -> None:
         assert len(answer.target_scores) == 3
 
 
-@pytest.mark.scenario("A9")
 def test_a_bug_is_an_internal_error_that_tells_nothing_of_the_request(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, scenario: StartScenario
 ) -> None:
+    tried = scenario("A9", "a bug in a gRPC handler")
+
     def find(_: str) -> Scorer:
         raise ZeroDivisionError("secret")
 
@@ -166,7 +186,8 @@ def test_a_bug_is_an_internal_error_that_tells_nothing_of_the_request(
     with pytest.raises(Aborted) as refused:
         Caller(service)(POINT, point())
     assert refused.value.code is StatusCode.INTERNAL
-    assert "secret" not in refused.value.details
+    told = refused.value.details
+    tried.holds("nothing of its inside is told", told, "secret" not in told)
     assert [record.message for record in caplog.records] == ["call_failed"]
 
 
@@ -204,19 +225,24 @@ VALID = {
 SEEDS = [(path, each.SerializeToString()) for path, all_ in VALID.items() for each in all_]
 
 
-def answered_or_refused(call: Caller, path: str, body: bytes) -> None:
+def answered_or_refused(
+    call: Caller, path: str, body: bytes, scenario: StartScenario, how: str
+) -> None:
     code = StatusCode.OK
     try:
         call(path, body)
     except Aborted as refused:
         code = refused.code
-    assert code not in OUR_FAULT
+    tried = scenario("F1", f"{how} to every call of an orchestrator")
+    tried.none("answer that is our fault", [code] if code in OUR_FAULT else [])
 
 
 @pytest.mark.scenario("F1")
-@given(st.sampled_from(sorted(VALID)), st.binary(max_size=200))
-def test_random_bytes_are_never_our_fault(call: Caller, path: str, body: bytes) -> None:
-    answered_or_refused(call, path, body)
+@given(path=st.sampled_from(sorted(VALID)), body=st.binary(max_size=200))
+def test_random_bytes_are_never_our_fault(
+    call: Caller, scenario: StartScenario, path: str, body: bytes
+) -> None:
+    answered_or_refused(call, path, body, scenario, "random bytes")
 
 
 @st.composite
@@ -241,9 +267,11 @@ def mutations(draw: st.DrawFn) -> tuple[str, bytes]:
 
 @pytest.mark.scenario("F1")
 @settings(max_examples=300, deadline=None)
-@given(mutations())
-def test_mutated_requests_are_never_our_fault(call: Caller, mutated: tuple[str, bytes]) -> None:
-    answered_or_refused(call, *mutated)
+@given(mutated=mutations())
+def test_mutated_requests_are_never_our_fault(
+    call: Caller, scenario: StartScenario, mutated: tuple[str, bytes]
+) -> None:
+    answered_or_refused(call, *mutated, scenario, "changed requests")
 
 
 @st.composite
@@ -274,6 +302,8 @@ def strange_requests(draw: st.DrawFn) -> Any:
 
 @pytest.mark.scenario("F1")
 @settings(max_examples=400, deadline=None)
-@given(strange_requests())
-def test_strange_requests_are_never_our_fault(call: Caller, request: Any) -> None:
-    answered_or_refused(call, POINT, request.SerializeToString())
+@given(strange=strange_requests())
+def test_strange_requests_are_never_our_fault(
+    call: Caller, scenario: StartScenario, strange: Any
+) -> None:
+    answered_or_refused(call, POINT, strange.SerializeToString(), scenario, "strange requests")

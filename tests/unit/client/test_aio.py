@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -22,9 +23,11 @@ from inferflow.errors import (
     InvalidInput,
     InvalidRequest,
     NotFound,
+    Overloaded,
     Unreachable,
 )
 from inferflow.rpc.server import RpcServer, start_server
+from inferflow.testing import ManualClock
 
 Handle = Callable[[bytes, Any], Awaitable[bytes]]
 
@@ -84,6 +87,8 @@ def asked(
     *,
     attempts: int = 3,
     deadline_ms: float | None = 10_000,
+    chance: float = 1.0,
+    clock: Callable[[], float] = time.monotonic,
     **more: Any,
 ) -> Any:
     async def test() -> Any:
@@ -92,7 +97,9 @@ def asked(
         address = f"127.0.0.1:{server.port}"
         wait = pauses or Pauses()
         try:
-            async with AsyncClient(address, options, wait=wait, chance=lambda: 1.0) as client:
+            async with AsyncClient(
+                address, options, wait=wait, chance=lambda: chance, clock=clock
+            ) as client:
                 return await ask(client)
         finally:
             await server.stop()
@@ -119,6 +126,62 @@ def test_after_so_many_attempts_it_is_given_up() -> None:
     with pytest.raises(Unreachable, match="tried 3 times: told so"):
         asked(script, lambda client: client.score("c", product=["a"]))
     assert script.calls == 3
+
+
+def test_calls_that_a_server_cuts_off_are_repeated_within_a_budget() -> None:
+    script = Script(*[grpc.StatusCode.CANCELLED] * 500)
+
+    async def ask(client: AsyncClient) -> int:
+        for _ in range(100):
+            with pytest.raises(Unreachable):
+                await client.score("c", product=["a"])
+        return script.calls
+
+    calls = asked(script, ask, attempts=5, throttle=None, clock=ManualClock())
+    # A hundred calls, a hundred repetitions that there are at the start, and one more for every
+    # tenth call.
+    assert calls == pytest.approx(210, abs=1)
+
+
+@pytest.mark.scenario("I1")
+def test_a_client_whose_calls_are_refused_for_load_keeps_most_of_them_and_says_so() -> None:
+    asked_for = 0
+
+    async def refuse(_body: bytes, context: Any) -> bytes:
+        nonlocal asked_for
+        asked_for += 1
+        await context.abort(
+            grpc.StatusCode.RESOURCE_EXHAUSTED, "no place", (("retry-after-ms", "70"),)
+        )
+        return b""
+
+    async def ask(client: AsyncClient) -> list[Overloaded]:
+        met = []
+        for _ in range(60):
+            with pytest.raises(Overloaded) as refused:
+                await client.score("c", product=["a"])
+            met.append(refused.value)
+        return met
+
+    # The chance is 1 here, which keeps nothing: with one of 0, everything is kept that may be.
+    assert not any(each.is_local for each in asked(refuse, ask))
+    asked_for = 0
+    met = asked(refuse, ask, chance=0.0)
+    assert asked_for == 10
+    assert [each.is_local for each in met] == [False] * 10 + [True] * 50
+    assert {each.retry_after_ms for each in met} == {70}
+
+
+def test_failures_that_are_not_for_load_keep_nothing_back() -> None:
+    script = Script(*[grpc.StatusCode.INTERNAL, grpc.StatusCode.NOT_FOUND] * 20)
+
+    async def ask(client: AsyncClient) -> None:
+        for _ in range(40):
+            with pytest.raises(InferflowError, match="told so"):
+                await client.score("c", product=["a"])
+
+    asked(script, ask, chance=0.0)
+    assert script.calls == 40
 
 
 @pytest.mark.parametrize(

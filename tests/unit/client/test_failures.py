@@ -8,7 +8,7 @@ import pytest
 from grpc import StatusCode
 
 from inferflow.api.status import BY_FAULT, CONFIG_REJECTED
-from inferflow.client.failures import Refusal, error_of
+from inferflow.client.failures import Refusal, error_of, no_place_ms
 from inferflow.errors import (
     DeadlinePassed,
     Fault,
@@ -91,3 +91,31 @@ def test_anything_else_is_the_servers_failure(code: StatusCode) -> None:
     error = refused(code)
     assert isinstance(error, RemoteFailed)
     assert error.status == code.name
+
+
+def test_a_server_at_its_last_limit_is_overloaded_though_it_gives_no_hint() -> None:
+    error: Any = refused(StatusCode.RESOURCE_EXHAUSTED, "Concurrent RPC limit exceeded!")
+    assert isinstance(error, Overloaded)
+    assert error.retry_after_ms == 100
+    assert not error.is_local
+
+
+HINT = {"retry-after-ms": "70"}
+
+
+@pytest.mark.parametrize(
+    ("code", "details", "trailing", "wait_ms"),
+    [
+        (StatusCode.RESOURCE_EXHAUSTED, "", HINT, 70),
+        (StatusCode.RESOURCE_EXHAUSTED, "Concurrent RPC limit exceeded!", {}, 100),
+        (StatusCode.CANCELLED, "CANCELLED", {}, 100),
+        (StatusCode.RESOURCE_EXHAUSTED, "the message is too large", {}, None),
+        (StatusCode.RESOURCE_EXHAUSTED, "", {**HINT, "x-inferflow-rate-limited": "1"}, None),
+        (StatusCode.UNAVAILABLE, "", HINT, None),
+        (StatusCode.DEADLINE_EXCEEDED, "", {}, None),
+    ],
+)
+def test_only_a_refusal_for_load_says_that_there_was_no_place(
+    code: StatusCode, details: str, trailing: dict[str, str], wait_ms: int | None
+) -> None:
+    assert no_place_ms(Refusal(code, details, trailing, "ranker", "host:1", 250, 3)) == wait_ms

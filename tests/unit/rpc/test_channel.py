@@ -35,6 +35,11 @@ def test_what_is_no_address_is_refused(address: str) -> None:
         target_of(address)
 
 
+def test_a_url_is_refused_with_the_address_in_it() -> None:
+    with pytest.raises(InvalidInput, match=r"write host:50051, without http://"):
+        target_of("http://host:50051/")
+
+
 def test_two_kinds_of_addresses_cannot_share_a_channel() -> None:
     with pytest.raises(InvalidInput, match="IPv4 and IPv6"):
         target_of(["10.0.0.1:1", "[::1]:1"])

@@ -102,7 +102,7 @@ class Generator:
         if load.rate is not None:
             tally.late_s.append(sent - due)
         if failure is not None:
-            tally.note_failure(failure)
+            tally.note_failure(failure, ended - sent)
         else:
             tally.latencies_s.append(ended - due)
             tally.answered_in_window += ended <= self._end

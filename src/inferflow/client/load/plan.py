@@ -52,6 +52,8 @@ class Load:
     """For each call."""
     most_in_flight: int = 10_000
     """In an open loop, calls that are due beyond so many are not sent, and counted."""
+    throttle: float | None = None
+    """What clients are given as `throttle`; each connection is one. None sends all."""
     tls: ChannelTls | None = None
     """None calls in plain text."""
     first: float = 0.0

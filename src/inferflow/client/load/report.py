@@ -35,6 +35,8 @@ class LoadReport:
     """How late calls were sent in an open loop, likewise."""
     failures: dict[str, int]
     """By code."""
+    failed_ms: dict[str, dict[str, float]]
+    """How long they took from when they were sent, by code: p50 … p99 and max."""
     details: dict[str, str]
     """What was said with the first failure of each code."""
     histogram: list[tuple[float, int]]
@@ -60,6 +62,10 @@ def report_of(load: Load, tally: Tally) -> LoadReport:
         latency_ms=percentiles(latencies),
         late_ms=percentiles(late),
         failures=dict(tally.failures.most_common()),
+        failed_ms={
+            code: percentiles(np.frombuffer(took_s) * 1e3)
+            for code, took_s in tally.failed_s.items()
+        },
         details=dict(tally.details),
         histogram=histogram(latencies),
         generator_busy=tally.busy,

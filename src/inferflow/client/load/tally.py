@@ -35,9 +35,12 @@ class Tally:
     """Calls that were due while too many were under way."""
     busy: float = 0.0
     """CPU seconds of the generator per second, of its busiest process."""
+    failed_s: dict[str, array[float]] = field(default_factory=dict)
+    """How long each failure took, by code, from when the call was sent."""
 
-    def note_failure(self, failure: Failure) -> None:
+    def note_failure(self, failure: Failure, took_s: float) -> None:
         self.failures[failure.code] += 1
+        self.failed_s.setdefault(failure.code, array("d")).append(took_s)
         self.details.setdefault(failure.code, failure.details)
 
     @property
@@ -54,6 +57,8 @@ def merged(tallies: Iterable[Tally]) -> Tally:
         whole.late_s += each.late_s
         whole.answered_in_window += each.answered_in_window
         whole.failures += each.failures
+        for code, took_s in each.failed_s.items():
+            whole.failed_s.setdefault(code, array("d")).extend(took_s)
         whole.details = {**each.details, **whole.details}
         whole.unsent += each.unsent
         whole.busy = max(whole.busy, each.busy)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import grpc
 
 from inferflow.errors import InvalidInput
 from inferflow.rpc.channel import target_of
 from inferflow.rpc.options import ChannelOptions
+from inferflow.rpc.traced_blocking import TracedBlockingChannel
 
 PORT = 2379
 _OPTIONS = ChannelOptions(attempts=1, own_connection=True, max_backoff_ms=1_000)
@@ -78,6 +80,11 @@ class Members:
             channel.close()
 
     def _open(self, target: str, is_secret: bool) -> grpc.Channel:
+        traced: Any = TracedBlockingChannel(self._opened(target, is_secret))
+        channel: grpc.Channel = traced
+        return channel
+
+    def _opened(self, target: str, is_secret: bool) -> grpc.Channel:
         if not is_secret:
             return grpc.insecure_channel(target, options=_OPTIONS.listed())
         options = self._options

@@ -67,9 +67,11 @@ def test_tallies_of_processes_become_one() -> None:
     one = Tally(
         1.0, array("d", [1]), array("d", [2]), 1, Counter(A=1, B=1), {"A": "first"}, 3, busy=0.2
     )
+    one.failed_s = {"A": array("d", [7]), "B": array("d", [8])}
     other = Tally(
         2.0, array("d", [4]), array("d", [5]), 2, Counter(A=2), {"A": "late"}, 6, busy=0.9
     )
+    other.failed_s = {"A": array("d", [9, 10])}
     whole = merged([one, other])
     assert whole == Tally(
         2.0,
@@ -80,4 +82,5 @@ def test_tallies_of_processes_become_one() -> None:
         {"A": "first"},
         9,
         busy=0.9,
+        failed_s={"A": array("d", [7, 9, 10]), "B": array("d", [8])},
     )

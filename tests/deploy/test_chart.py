@@ -16,7 +16,14 @@ VARIANTS = {
     "default": ((), {}),
     "gke": (("values-gke.yaml",), {}),
     "eks": (("values-eks.yaml",), {}),
-    "tls": ((), {"tls__secretName": "certificates", "tls__clientAuth": "required"}),
+    "tls": (
+        (),
+        {
+            "tls__secretName": "certificates",
+            "tls__clientAuth": "required",
+            "tls__serverName": "inferflow",
+        },
+    ),
     "own secret": ((), {"secret__values__admin-key": "x"}),
 }
 SECRET = dict.fromkeys(
@@ -106,7 +113,10 @@ def test_updates_leave_nobody_without_an_answer(objects: Objects) -> None:
 def test_secrets_come_from_a_secret_and_from_nowhere_else(objects: Objects) -> None:
     for spec in pods(objects).values():
         for variable in spec["containers"][0]["env"]:
-            if any(word in variable["name"] for word in ("KEY", "SECRET", "PASSWORD", "URL")):
+            if any(
+                word in variable["name"].upper()
+                for word in ("KEY", "SECRET", "PASSWORD", "URL", "TOKEN")
+            ):
                 if variable["name"].startswith("INFERFLOW_TLS"):
                     continue
                 assert "secretKeyRef" in variable["valueFrom"], variable["name"]
@@ -195,3 +205,67 @@ def test_certificates_are_mounted_and_probes_use_them() -> None:
         assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
         mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
         assert environment["INFERFLOW_TLS_CERT"].startswith(mounts["tls"])
+        assert environment["INFERFLOW_TLS_SERVER_NAME"] == "inferflow"
+
+
+def test_whoever_reads_pages_of_roles_over_tls_is_told_so() -> None:
+    files, settings = VARIANTS["tls"]
+    objects = rendered(*files, **settings)
+    for deployment in of_kind(objects, "Deployment").values():
+        annotations = deployment["spec"]["template"]["metadata"]["annotations"]
+        assert annotations["prometheus.io/scheme"] == "https"
+    for service in of_kind(objects, "Service").values():
+        spoken = {each["name"]: each["appProtocol"] for each in service["spec"]["ports"]}
+        assert spoken["http"] == "https"
+    (gateway,) = pods(objects)["gateway"]["containers"]
+    environment = {each["name"]: each.get("value") for each in gateway["env"]}
+    assert environment["INFERFLOW_GATEWAY_METRICS_FROM"].startswith("https://")
+
+
+def test_certificates_without_a_name_in_common_are_refused() -> None:
+    with pytest.raises(
+        AssertionError, match=r"tls\.serverName: name what every certificate is for"
+    ):
+        rendered(tls__secretName="certificates")
+
+
+def test_every_role_asks_its_callers_for_a_key(objects: Objects) -> None:
+    for role, spec in pods(objects).items():
+        names = {each["name"] for each in spec["containers"][0]["env"]}
+        assert "INFERFLOW_AUTH" not in names
+        assert role in ("manager", "worker") or "INFERFLOW_AUTH_MANAGER" in names, role
+
+
+def test_ports_of_collectors_and_webhooks_can_be_opened_for_all() -> None:
+    objects = rendered(egress__others="{4317}")
+    for policy in of_kind(objects, "NetworkPolicy").values():
+        assert {"ports": [{"port": 4317, "protocol": "TCP"}]} in policy["spec"]["egress"]
+
+
+def test_pods_are_spread_and_their_logs_are_json(objects: Objects) -> None:
+    for spec in pods(objects).values():
+        keys = {each["topologyKey"] for each in spec["topologySpreadConstraints"]}
+        assert keys == {"topology.kubernetes.io/zone", "kubernetes.io/hostname"}
+        environment = {each["name"]: each.get("value") for each in spec["containers"][0]["env"]}
+        assert environment["INFERFLOW_LOG_FORMAT"] == "json"
+
+
+@pytest.mark.parametrize(
+    ("values", "scheme", "annotation"),
+    [
+        ("values-gke.yaml", "gs://", "iam.gke.io/gcp-service-account"),
+        ("values-eks.yaml", "s3://", "eks.amazonaws.com/role-arn"),
+    ],
+)
+def test_clouds_keep_model_files_where_the_manager_may_by_its_own_account(
+    values: str, scheme: str, annotation: str
+) -> None:
+    objects = rendered(values)
+    (container,) = pods(objects)["manager"]["containers"]
+    environment = {each["name"]: each.get("value") for each in container["env"]}
+    assert environment["INFERFLOW_MANAGER_FILES"].startswith(scheme)
+    accounts = of_kind(objects, "ServiceAccount")
+    assert annotation in accounts["shop-manager"]["metadata"]["annotations"]
+    assert "annotations" not in accounts["shop-worker"]["metadata"]
+    assert of_kind(objects, "Ingress")["shop-gateway"]["spec"]["ingressClassName"]
+    assert of_kind(objects, "Service")["shop-orchestrator"]["spec"]["type"] == "LoadBalancer"

@@ -102,9 +102,21 @@ def test_nothing_is_published_beyond_this_machine() -> None:
         assert SERVICES[name]["networks"] == ["back"]
 
 
-def test_only_services_that_nobody_outside_can_call_go_without_keys() -> None:
-    off = {name for name in OURS if SERVICES[name]["environment"].get("INFERFLOW_AUTH") == "off"}
-    assert off == {"feature-store", "numerix"}
+def test_every_role_asks_its_callers_for_a_key() -> None:
+    for name in sorted(set(OURS) & set(RUNNING)):
+        environment = SERVICES[name]["environment"]
+        assert "INFERFLOW_AUTH" not in environment, name
+        has_keys_of_its_own = name == "manager" or name.startswith("worker-")
+        assert has_keys_of_its_own or environment["INFERFLOW_AUTH_MANAGER"] == "true", name
+
+
+def test_whoever_calls_a_role_has_the_key_it_takes() -> None:
+    shown = {"externalServiceOnFs_host": "externalServiceOnFs_callerToken"}
+    shown |= {"numerixClientV1_host": "NUMERIX_CLIENT_V1_AUTHTOKEN"}
+    shown |= {"INFERFLOW_MANAGER": "INFERFLOW_API_KEY"}
+    for name, entry in compose_entries({**SECRETS, "INFERFLOW_WORKER_KEY": "services"}).items():
+        for called, key in shown.items():
+            assert called not in entry.environment or entry.environment[key], (name, called)
 
 
 def test_it_has_no_secret_of_its_own() -> None:

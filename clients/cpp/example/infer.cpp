@@ -3,7 +3,8 @@
 //   INFERFLOW_API_KEY=… inferflow_infer [--repeat N] [--version V] MANAGERS MODEL INPUT COLUMNS VALUE…
 //
 // MANAGERS is host:port, several with commas. The input is of FP32. With --repeat the call is made so
-// often; only the last answer is printed, and every failure.
+// often; only the last answer is printed, and every failure. INFERFLOW_TLS_CA, INFERFLOW_TLS_CERT,
+// INFERFLOW_TLS_KEY and INFERFLOW_TLS_SERVER_NAME are as for Inferflow's own commands.
 
 #include <cstdlib>
 #include <inferflow/client.hpp>
@@ -17,6 +18,11 @@ std::vector<std::string> parts_of(const std::string& text) {
   std::istringstream reading(text);
   for (std::string part; std::getline(reading, part, ',');) parts.push_back(part);
   return parts;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
 
 template <typename T>
@@ -59,7 +65,11 @@ int main(int count, char** given) {
   const auto rows = static_cast<std::int64_t>(values.size()) / columns;
 
   inferflow::Options options;
-  if (const char* key = std::getenv("INFERFLOW_API_KEY")) options.key = key;
+  options.key = variable("INFERFLOW_API_KEY");
+  options.tls.ca_file = variable("INFERFLOW_TLS_CA");
+  options.tls.cert_file = variable("INFERFLOW_TLS_CERT");
+  options.tls.key_file = variable("INFERFLOW_TLS_KEY");
+  options.tls.server_name = variable("INFERFLOW_TLS_SERVER_NAME");
   int failures = 0;
   inferflow::Tensors answer;
   try {

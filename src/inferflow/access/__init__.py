@@ -9,6 +9,7 @@ own. Whoever holds the keys hands them in.
 - `keyfile`: keys as a file of their own, where there is no manager
 - `callers`: callers that show a name and a token
 - `gate`: who is let in, and for what; what every server asks of every call
+- `refusals`: how many were turned away, and why
 - `rates`: how often one key may ask
 - `guesses`: how often somebody may be wrong
 - `sealing`: secrets at rest, readable only with the manager's own secret
@@ -26,6 +27,7 @@ from inferflow.access.keyfile import KeyFile, read_keys
 from inferflow.access.keys import OPERATOR, KeyCard, KeyHasher, NewKey, StoredKey, mint_key
 from inferflow.access.permissions import ModelPatterns, Permission
 from inferflow.access.rates import KeyRates, RateLimit, TokenBucket
+from inferflow.access.refusals import Refusals
 from inferflow.access.revocation import Revocations
 from inferflow.access.signing import SigningKey, VerifyingKey
 from inferflow.access.tokens import Claims, TokenRules, sign_token
@@ -51,6 +53,7 @@ __all__ = [
     "OpenGate",
     "Permission",
     "RateLimit",
+    "Refusals",
     "Revocations",
     "SigningKey",
     "StoredKey",

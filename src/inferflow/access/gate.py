@@ -19,7 +19,13 @@ from inferflow.access.keybook import KeyBook
 from inferflow.access.keys import OPERATOR, KeyCard, looks_like_key
 from inferflow.access.permissions import Permission
 from inferflow.access.rates import KeyRates
+from inferflow.access.refusals import Refusals
 from inferflow.errors import Unauthenticated
+
+_SHOW = (
+    "an API key is wanted: `authorization: Bearer …` beside the call, which is `key=` in Python "
+    "and INFERFLOW_API_KEY on the command line"
+)
 
 Needs = Permission | frozenset[Permission]
 """What a call takes; of several, any one is enough."""
@@ -54,6 +60,10 @@ class KeySource(Protocol):
         """Whose key it is. Raises Unauthenticated, or another error when nobody can tell now."""
         ...
 
+    async def close(self) -> None:
+        """Let go of whatever it asks."""
+        ...
+
 
 class Gate:
     """Decides in memory, except where a source has to ask somebody."""
@@ -74,6 +84,8 @@ class Gate:
         self._certificates = dict(certificates or {})
         self._guesses = Guesses(clock)
         self._rates = KeyRates(clock)
+        self.refusals = Refusals()
+        """Whom the server before this gate turned away; noted by whoever answers."""
 
     @property
     def reads_certificates(self) -> bool:
@@ -96,6 +108,11 @@ class Gate:
     def count(self, card: KeyCard) -> None:
         """One more call. Raises RateLimited."""
         self._rates.take(card.key_id, card.rate)
+
+    async def close(self) -> None:
+        """To be called when no further call will be asked about."""
+        for source in self._sources:
+            await source.close()
 
     async def _identified(self, shown: Credentials) -> KeyCard:
         proof = shown.digest
@@ -123,7 +140,7 @@ class Gate:
             raise Unauthenticated(
                 f"the certificate of {shown.certificate[0]!r} is nobody's here; show an API key"
             )
-        raise Unauthenticated("show an API key, as `authorization: Bearer …`")
+        raise Unauthenticated(_SHOW)
 
     async def _key(self, text: str) -> KeyCard:
         refused = Unauthenticated("this server knows no API keys")
@@ -141,6 +158,10 @@ class OpenGate:
     is_open = True
     reads_certificates = False
 
+    def __init__(self) -> None:
+        self.refusals = Refusals()
+        """There are others than a gate who turn callers away."""
+
     async def admit(
         self, shown: Credentials, *, needs: Needs, model: str | None = None, counts: bool = True
     ) -> KeyCard:
@@ -149,6 +170,9 @@ class OpenGate:
 
     def count(self, card: KeyCard) -> None:
         """Nobody is counted."""
+
+    async def close(self) -> None:
+        """Nobody is asked."""
 
 
 class BookKeys:
@@ -161,3 +185,6 @@ class BookKeys:
 
     async def identify(self, key: str) -> KeyCard:
         return self.book.authenticate(key, now_ms=int(self._clock() * 1000))
+
+    async def close(self) -> None:
+        """The book is somebody else's."""

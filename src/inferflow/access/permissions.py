@@ -67,6 +67,16 @@ class ModelPatterns:
     def allow(self, model: str) -> bool:
         return self._matching.fullmatch(model) is not None
 
+    def cover(self, others: ModelPatterns) -> bool:
+        """Whether each model of `others` is surely among these: a pattern with `*` only when it
+        is one of these, as it is written."""
+        if not self.patterns:
+            return True
+        return bool(others.patterns) and all(
+            each in self.patterns or ("*" not in each and self.allow(each))
+            for each in others.patterns
+        )
+
 
 def _check(pattern: str) -> None:
     if len(pattern) > LONGEST_PATTERN or not _PATTERN.fullmatch(pattern):

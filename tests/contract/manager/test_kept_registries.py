@@ -1,38 +1,28 @@
-"""Registries of every schema there ever was, opened by the code of today.
-
-`kept/<revision>.sql` is a registry as the code of that revision wrote it. A new migration comes
-with one of its own, so that the next can be tested from it.
-"""
+"""Registries of every schema there ever was, opened by the code of today."""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from inferflow.access import OPERATOR, Permission
 from inferflow.errors import RegistryFailed
 from inferflow.serving.manager.services import Services, open_services
-from inferflow.serving.manager.storage.migrating import MIGRATIONS
 from inferflow.serving.manager.storage.records import Stage
 
-KEPT = sorted((Path(__file__).parent / "kept").glob("*.sql"))
-SECRET = bytes(range(32))
-NOW_S = 1_800_000_100.0
-ADMIN_KEY = "ifk_000100010001_" + "k" * 43
+from .kept_registry import ADMIN_KEY, KEPT, NOW_S, SECRET, migrations, write_sqlite
+
+REVISIONS = sorted(path.stem for path in KEPT.glob("*.sql"))
 
 
-@pytest.fixture(params=KEPT, ids=lambda path: path.stem)
+@pytest.fixture(params=REVISIONS)
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "registry.db"
-    with closing(sqlite3.connect(path)) as database:
-        database.executescript(request.param.read_text("utf-8"))
+    write_sqlite(path, request.param)
     return path
 
 
@@ -45,10 +35,10 @@ def services(kept: Path, tmp_path: Path) -> Iterator[tuple[asyncio.Runner, Servi
 
 
 def test_every_migration_has_a_kept_registry() -> None:
-    config = Config()
-    config.set_main_option("script_location", MIGRATIONS)
-    revisions = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    assert revisions == {path.stem for path in KEPT}
+    scripts = ScriptDirectory.from_config(migrations())
+    revisions = sorted(script.revision for script in scripts.walk_revisions())
+    assert revisions == REVISIONS
+    assert revisions == sorted(path.name.partition(".")[0] for path in KEPT.glob("*.tar.gz"))
 
 
 def test_its_models_keys_and_audit_are_read(

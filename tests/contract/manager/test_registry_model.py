@@ -22,6 +22,7 @@ from inferflow.errors import InferflowError, NotFound, RegistryConflict, Unauthe
 from inferflow.serving.manager.keys import KeyOrder
 from inferflow.serving.manager.storage.records import Stage
 
+from ...robustness.scenario import StartScenario
 from ...servers.postgres import PostgresServer
 from ...unit.serving.manager.office import Office, order
 
@@ -32,6 +33,7 @@ STAGES = st.sampled_from(list(Stage))
 FEW = 6
 EXAMPLES = int(os.environ.get("INFERFLOW_TEST_EXAMPLES", FEW))
 """More of them, and others each time, when somebody has the time."""
+STEPS = 25
 
 
 class RegistryMachine(RuleBasedStateMachine):
@@ -173,19 +175,26 @@ def fresh_urls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     return (server.new_database() for _ in range(10**6))
 
 
-@pytest.mark.scenario("K2")
 @pytest.mark.parametrize("fresh_urls", ["sqlite", "postgres"], indirect=True)
-def test_the_registry_agrees_with_a_dictionary(fresh_urls: Iterator[str]) -> None:
+def test_the_registry_agrees_with_a_dictionary(
+    fresh_urls: Iterator[str], scenario: StartScenario
+) -> None:
+    tried = scenario("K2", f"registries changed {STEPS} times at random, SQLite and PostgreSQL")
+
     class Machine(RegistryMachine):
         @staticmethod
         def open_office() -> Office:
             return Office(next(fresh_urls), "memory:///")
 
+        def teardown(self) -> None:
+            super().teardown()
+            tried.holds("as a dictionary would", "equal", True)
+
     run_state_machine_as_test(
         Machine,
         settings=settings(
             max_examples=EXAMPLES,
-            stateful_step_count=25,
+            stateful_step_count=STEPS,
             deadline=None,
             derandomize=EXAMPLES == FEW,
             suppress_health_check=list(HealthCheck),
@@ -193,9 +202,11 @@ def test_the_registry_agrees_with_a_dictionary(fresh_urls: Iterator[str]) -> Non
     )
 
 
-@pytest.mark.scenario("K2")
-def test_whoever_promotes_at_once_one_version_is_in_production(database_url: str) -> None:
+def test_whoever_promotes_at_once_one_version_is_in_production(
+    database_url: str, scenario: StartScenario
+) -> None:
     """Eight clients at two managers; what happened has an order that explains all of it."""
+    tried = scenario("K2", "eight clients of two managers promote at once, on every database")
     office = Office(database_url, "memory:///")
     try:
         for _ in range(4):
@@ -217,7 +228,8 @@ def test_whoever_promotes_at_once_one_version_is_in_production(database_url: str
         models = [manager.registry.model(OPERATOR, "ranker") for manager in managers]
         assert models[0] == models[1]
         stages = [version.stage for version in models[0].versions]
-        assert stages.count(Stage.PRODUCTION) == 1
+        live = stages.count(Stage.PRODUCTION)
+        tried.holds("one version is in production", live, live == 1)
         for version in models[0].versions:
             steps = [change.to_stage for change in version.history]
             assert [change.from_stage for change in version.history] == [None, *steps[:-1]]

@@ -213,7 +213,7 @@ def test_a_schema_from_the_future_is_left_alone(play: Play, database_url: str) -
             await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
 
     play(age)
-    with pytest.raises(RegistryFailed, match=r"schema '9999'.*knows up to '0001'.*upgrade"):
+    with pytest.raises(RegistryFailed, match=r"schema '9999'.*knows up to '0002'.*upgrade"):
         asyncio.run(open_storage(database_url))
 
 
@@ -526,5 +526,24 @@ def test_the_audit_log_is_read_newest_first(play: Play) -> None:
                 await tx.audit.add(entry)
         async with storage.reading() as tx:
             assert list(await tx.audit.latest(2)) == [entries[2], entries[1]]
+
+    play(scenario)
+
+
+def test_the_audit_log_is_read_by_key_and_by_model(play: Play) -> None:
+    first = AuditEntry(1, "k1", "did", "ranker@1", model="ranker")
+    second = AuditEntry(2, "k2", "did", "search", model="search")
+    third = AuditEntry(3, "k1", "did", "a worker")
+
+    async def scenario(storage: Storage) -> None:
+        async with storage.writing() as tx:
+            for entry in (first, second, third):
+                await tx.audit.add(entry)
+        async with storage.reading() as tx:
+            assert list(await tx.audit.latest(9, by="k1")) == [third, first]
+            assert list(await tx.audit.latest(9, models=["ranker", "search"])) == [second, first]
+            assert list(await tx.audit.latest(9, by="k2", models=["ranker"])) == []
+            assert list(await tx.audit.latest(9, models=[])) == []
+            assert await tx.audit.models() == {"ranker", "search"}
 
     play(scenario)

@@ -186,3 +186,20 @@ def test_callers_behind_one_proxy_do_not_pay_for_each_others_guesses() -> None:
     assert [admit(gate, each).name for each in good] == ["shop", "web"]
     with pytest.raises(RateLimited):
         admit(gate, Credentials(caller="web2", token="t", source="proxy"))
+
+
+def test_closing_a_gate_closes_whoever_it_asks() -> None:
+    closed: list[str] = []
+
+    class Asked:
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        async def identify(self, key: str) -> KeyCard:
+            raise Unauthenticated(key)
+
+        async def close(self) -> None:
+            closed.append(self._name)
+
+    asyncio.run(Gate([Asked("a"), Asked("b")], lambda: 0.0).close())
+    assert closed == ["a", "b"]

@@ -19,6 +19,8 @@ from inferflow.access import (
 )
 from inferflow.errors import InvalidInput, PermissionDenied, Unauthenticated
 
+from ...robustness.scenario import StartScenario
+
 PEPPER = bytes(range(32))
 
 
@@ -82,8 +84,10 @@ def test_what_is_no_key_is_refused_without_being_repeated(text: str, key: NewKey
     assert len(str(refused.value)) < 100
 
 
-@pytest.mark.scenario("G6")
-def test_unknown_wrong_expired_and_revoked_keys_are_refused_in_the_same_words(key: NewKey) -> None:
+def test_unknown_wrong_expired_and_revoked_keys_are_refused_in_the_same_words(
+    key: NewKey, scenario: StartScenario
+) -> None:
+    tried = scenario("G6", "a key unknown, wrong, expired, revoked")
     other = "B" if key.text[-1] != "B" else "C"
     wrong = key.text[:-2] + other + key.text[-1]
     told = set()
@@ -96,13 +100,16 @@ def test_unknown_wrong_expired_and_revoked_keys_are_refused_in_the_same_words(ke
         with pytest.raises(Unauthenticated) as refused:
             book.authenticate(text, now_ms=2_000)
         told.add(str(refused.value))
-    assert len(told) == 1
+    tried.at_most("different words for the four", len(told), 1)
 
 
-@pytest.mark.scenario("J2")
 @pytest.mark.parametrize(("now_ms", "is_live"), [(1_999, True), (2_000, False), (2_001, False)])
-def test_a_key_is_dead_from_the_millisecond_it_expires_on(now_ms: int, is_live: bool) -> None:
-    assert card("k", expires_ms=2_000).is_live(now_ms) is is_live
+def test_a_key_is_dead_from_the_millisecond_it_expires_on(
+    now_ms: int, is_live: bool, scenario: StartScenario
+) -> None:
+    tried = scenario("J2", "a key that ends at 2000 ms")
+    found = card("k", expires_ms=2_000).is_live(now_ms)
+    tried.holds("the limit is exact", f"{found} at {now_ms} ms", found is is_live)
 
 
 def test_a_digest_moved_to_another_key_opens_nothing(key: NewKey) -> None:

@@ -29,6 +29,19 @@ def test_patterns_agree_with_trying_everything(several: list[str], name: str) ->
     assert ModelPatterns(tuple(several)).allow(name) is expected
 
 
+@given(
+    st.lists(patterns, max_size=2).map(lambda found: ModelPatterns(tuple(found))),
+    st.lists(patterns, max_size=2).map(lambda found: ModelPatterns(tuple(found))),
+    letters,
+)
+def test_what_is_covered_allows_nothing_that_is_not_allowed(
+    wide: ModelPatterns, narrow: ModelPatterns, name: str
+) -> None:
+    if wide.cover(narrow) and narrow.allow(name):
+        assert wide.allow(name)
+    assert wide.cover(wide)
+
+
 def test_no_pattern_at_all_is_every_model() -> None:
     assert ModelPatterns().allow("anything")
 

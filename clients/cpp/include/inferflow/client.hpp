@@ -11,11 +11,14 @@
 #pragma once
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -167,10 +170,23 @@ using Tensors = std::map<std::string, Tensor>;
 
 // --- what a call may ask for ------------------------------------------------------------------
 
+// How managers and workers are called in private. Files are of PEM, and are taken up anew when they
+// change: a new certificate needs no new client.
+struct Tls {
+  bool on = false;          // true with a file below, too
+  std::string ca_file;      // who signs the servers' certificates; the system's own when empty
+  std::string cert_file;    // to be shown to servers that ask for one, with its key
+  std::string key_file;
+  std::string server_name;  // that certificates must be for; the host that is called when empty
+
+  bool is_wanted() const { return on || !ca_file.empty() || !cert_file.empty(); }
+};
+
 struct Options {
   std::string key;  // an API key with the permission `inference`
   std::chrono::milliseconds deadline{1000};  // for calls that name none
   int max_answer_bytes = 64 << 20;
+  Tls tls;
 };
 
 struct Call {
@@ -199,16 +215,45 @@ constexpr milliseconds kLookAgain{15000}, kAgainAfterFailure{1000}, kShortestTok
 constexpr milliseconds kFirstAway{1000}, kLongestAway{30000};
 constexpr std::size_t kMostSessions = 1024;
 
-inline std::shared_ptr<grpc::Channel> open_channel(const std::string& address, int max_bytes) {
+constexpr unsigned kLookForFilesSeconds = 1;
+
+inline void check_readable(const std::string& path) {
+  if (!path.empty() && !std::ifstream(path)) {
+    throw Error(Fault::Caller, "tls: " + path + " cannot be read");
+  }
+}
+
+// What channels are opened with. Throws Error for files that cannot be used.
+inline std::shared_ptr<grpc::ChannelCredentials> credentials_of(const Tls& tls) {
+  using namespace grpc::experimental;
+  if (!tls.is_wanted()) return grpc::InsecureChannelCredentials();
+  if (tls.cert_file.empty() != tls.key_file.empty()) {
+    throw Error(Fault::Caller, "tls: a certificate and its key go together");
+  }
+  for (const std::string* path : {&tls.ca_file, &tls.cert_file, &tls.key_file}) check_readable(*path);
+  TlsChannelCredentialsOptions options;
+  if (!tls.ca_file.empty() || !tls.cert_file.empty()) {
+    options.set_certificate_provider(std::make_shared<FileWatcherCertificateProvider>(
+        tls.key_file, tls.cert_file, tls.ca_file, kLookForFilesSeconds));
+  }
+  if (!tls.ca_file.empty()) options.watch_root_certs();
+  if (!tls.cert_file.empty()) options.watch_identity_key_cert_pairs();
+  return TlsCredentials(options);
+}
+
+inline std::shared_ptr<grpc::Channel> open_channel(
+    const std::string& address, const Options& chosen,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments options;
-  options.SetMaxReceiveMessageSize(max_bytes);
+  options.SetMaxReceiveMessageSize(chosen.max_answer_bytes);
+  if (!chosen.tls.server_name.empty()) options.SetSslTargetNameOverride(chosen.tls.server_name);
   options.SetInt("grpc.keepalive_time_ms", 10000);
   options.SetInt("grpc.keepalive_timeout_ms", 2000);
   options.SetInt("grpc.http2.ping_timeout_ms", 2000);
   options.SetInt("grpc.initial_reconnect_backoff_ms", 100);
   options.SetInt("grpc.max_reconnect_backoff_ms", 2000);
   options.SetInt("grpc.enable_retries", 0);  // repeated here, at another worker
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), options);
+  return grpc::CreateCustomChannel(address, credentials, options);
 }
 
 inline milliseconds doubled(milliseconds first, int times, milliseconds longest) {
@@ -275,10 +320,12 @@ class Client {
  public:
   // Waits for nobody: the first call does, inside its deadline.
   explicit Client(const std::vector<std::string>& managers, Options options = {})
-      : options_(std::move(options)), chance_(std::random_device{}()) {
+      : options_(std::move(options)),
+        credentials_(detail::credentials_of(options_.tls)),
+        chance_(std::random_device{}()) {
     if (managers.empty()) throw Error(Fault::Caller, "no manager is named; give host:port");
     for (const std::string& address : managers) {
-      auto channel = detail::open_channel(address, options_.max_answer_bytes);
+      auto channel = detail::open_channel(address, options_, credentials_);
       managers_.push_back({address, serving::v1::Discovery::NewStub(channel)});
     }
   }
@@ -544,7 +591,7 @@ class Client {
     made->id = id;
     made->address = address;
     made->stub = inference::GRPCInferenceService::NewStub(
-        detail::open_channel(address, options_.max_answer_bytes));
+        detail::open_channel(address, options_, credentials_));
     kept = made;
     return made;
   }
@@ -556,6 +603,7 @@ class Client {
   }
 
   Options options_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
   std::vector<detail::Manager> managers_;
   std::mutex mutex_;  // guards everything below, and what workers and sessions remember
   std::size_t preferred_ = 0;

@@ -14,6 +14,11 @@
 {{ include "inferflow.host" . }}:{{ (get $roles .role).ports.grpc }}
 {{- end -}}
 
+{{/* How HTTP is spoken. */}}
+{{- define "inferflow.scheme" -}}
+{{ ternary "https" "http" (not (empty .Values.tls.secretName)) }}
+{{- end -}}
+
 {{- define "inferflow.selector" -}}
 app.kubernetes.io/name: inferflow
 app.kubernetes.io/instance: {{ .top.Release.Name }}

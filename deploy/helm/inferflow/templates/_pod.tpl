@@ -9,6 +9,7 @@ metadata:
   annotations:
     prometheus.io/scrape: "true"
     prometheus.io/port: {{ $facts.ports.http | quote }}
+    prometheus.io/scheme: {{ include "inferflow.scheme" $top }}
     checksum/roles: {{ $top.Files.Get "files/roles.yaml" | sha256sum }}
     {{- with $top.Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
@@ -64,6 +65,9 @@ spec:
         - {name: INFERFLOW_TLS_CA, value: /etc/inferflow/tls/ca.crt}
         - {name: INFERFLOW_TLS_CLIENT_AUTH, value: {{ $top.Values.tls.clientAuth | quote }}}
         - {name: INFERFLOW_TLS_HTTP_CLIENT_AUTH, value: "off"}
+        {{- with $top.Values.tls.serverName }}
+        - {name: INFERFLOW_TLS_SERVER_NAME, value: {{ . | quote }}}
+        {{- end }}
         {{- end }}
         {{- range $name, $value := $chosen.env }}
         - {name: {{ $name }}, value: {{ $value | quote }}}
@@ -72,7 +76,7 @@ spec:
         {{- range $name, $port := $facts.ports }}
         - {name: {{ $name }}, containerPort: {{ $port }}}
         {{- end }}
-      {{- $scheme := ternary "HTTPS" "HTTP" (not (empty $top.Values.tls.secretName)) }}
+      {{- $scheme := include "inferflow.scheme" $top | upper }}
       startupProbe:
         httpGet: {path: /health/live, port: http, scheme: {{ $scheme }}}
         periodSeconds: 2

@@ -91,6 +91,7 @@ class Calls:
             outcome = "ok"
         except InferflowError as refused:
             failed, outcome = refused, refused.fault.value
+            self._door.refusals.note(refused)
         except Exception as unexpected:  # the boundary of a call: the process lives on
             log.exception("call_failed", extra={"method": method})
             failed = EngineFault(f"{type(unexpected).__name__} while answering")

@@ -23,10 +23,14 @@ class RegistryKeys:
     async def identify(self, key: str) -> KeyCard:
         return self._keys.authenticate(key)
 
+    async def close(self) -> None:
+        """The registry is closed by the manager."""
+
 
 class Door:
     def __init__(self, gate: Gate | OpenGate) -> None:
         self._gate = gate
+        self.refusals = gate.refusals
 
     async def enter(self, method: str, context: Any) -> KeyCard:
         """Raises Unauthenticated, PermissionDenied or RateLimited."""

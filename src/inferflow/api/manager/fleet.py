@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Protocol
 
 import grpc
@@ -27,10 +27,14 @@ class UsageObserver(Protocol):
 
 
 class FleetService:
-    def __init__(self, services: Services, observer: UsageObserver) -> None:
+    def __init__(
+        self, services: Services, observer: UsageObserver, clock: Callable[[], float]
+    ) -> None:
+        """`clock` gives seconds since the epoch."""
         self._services = services
         self._roster = services.roster
         self._observer = observer
+        self._clock = clock
 
     def handlers(self, calls: Calls) -> grpc.GenericRpcHandler:
         def path(method: str) -> str:
@@ -58,7 +62,7 @@ class FleetService:
         )
 
     async def _heartbeat(self, by: KeyCard, asked: Message) -> Message:
-        answer = writing.declared("HeartbeatResponse")()
+        answer = writing.declared("HeartbeatResponse")(now_ms=int(self._clock() * 1000))
         report = reading.report(asked.report)
         if not self._roster.hear(by, asked.worker_id, asked.sequence, report):
             answer.register_again = True

@@ -18,9 +18,6 @@ from inferflow.serving.manager.services import Services
 from inferflow.serving.manager.stages import parse_stage
 from inferflow.serving.manager.storage.records import Stage, Usage
 
-_AUDIT_LINES = 100
-_MOST_AUDIT_LINES = 10_000
-
 
 class RegistryService:
     def __init__(self, services: Services) -> None:
@@ -152,10 +149,10 @@ class RegistryService:
         return answer
 
     async def _list_audit(self, by: KeyCard, asked: Message) -> Message:
-        by.require(Permission.ADMIN)
-        async with self._services.storage.reading() as tx:
-            limit = min(asked.limit or _AUDIT_LINES, _MOST_AUDIT_LINES)
-            return writing.audit(await tx.audit.latest(limit))
+        found = await self._services.trail.latest(
+            by, asked.limit, model=asked.model, key_id=asked.by
+        )
+        return writing.audit(found)
 
 
 async def _pieces(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[Piece]:

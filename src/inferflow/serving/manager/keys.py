@@ -18,7 +18,7 @@ from inferflow.access import (
 )
 from inferflow.access.keys import LONGEST_NAME, parse_key
 from inferflow.access.permissions import permissions_of
-from inferflow.errors import InvalidInput, NotFound, RegistryConflict
+from inferflow.errors import InvalidInput, NotFound, PermissionDenied, RegistryConflict
 from inferflow.serving.manager.live import LiveRegistry
 from inferflow.serving.manager.names import check_text
 from inferflow.serving.manager.storage import Storage
@@ -81,7 +81,7 @@ class Keys:
 
         A key that the operator brought as `text` is taken in whenever it is not known yet.
         """
-        may = (Permission.ADMIN, Permission.UPLOAD, Permission.VIEW, Permission.CONFIGURE)
+        may = tuple(permission for permission in Permission if permission is not Permission.WORKER)
         order = KeyOrder("first", may)
         if text:
             return await self._bring(NewKey(parse_key(text)[0], text), order)
@@ -141,11 +141,15 @@ class Keys:
             raise InvalidInput("name: a key needs one, to be known by in lists")
         if order.expires_ms is not None and order.expires_ms <= now_ms:
             raise InvalidInput("expires_ms: this time has passed already")
+        models = ModelPatterns(tuple(order.models))
+        if not by.models.cover(models):
+            own = ", ".join(by.models.patterns)
+            raise PermissionDenied(f"key {by.key_id!r} can make keys for these models only: {own}")
         return KeyCard(
             key_id=key_id,
             name=check_text("name", order.name, longest=LONGEST_NAME),
             permissions=permissions_of(order.permissions),
-            models=ModelPatterns(tuple(order.models)),
+            models=models,
             created_ms=now_ms,
             created_by=by.key_id,
             expires_ms=order.expires_ms,

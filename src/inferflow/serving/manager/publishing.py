@@ -182,14 +182,14 @@ class Publishing:
             await tx.uploads.delete(upload.upload_id)
             subject = f"{version.model}@{version.number}"
             detail = {"digest": version.digest, "size": version.size}
+            at_ms, name = version.created_ms, version.model
             await tx.audit.add(
-                AuditEntry(version.created_ms, by.key_id, "version published", subject, detail)
+                AuditEntry(at_ms, by.key_id, "version published", subject, detail, name)
             )
-            model = await tx.models.get(version.model)
+            model = await tx.models.get(name)
             assert model is not None
-            at_ms = version.created_ms
             await move(tx, by, model, version.number, stage, at_ms=at_ms, reason="published")
-            moved = await tx.models.get(version.model)
+            moved = await tx.models.get(name)
             assert moved is not None
             return version_of(moved, version.number)
 
@@ -199,9 +199,9 @@ class Publishing:
         async with self._storage.writing(quietly=True) as tx:
             await tx.uploads.delete(upload.upload_id)
             subject = f"{upload.model}@{upload.number}"
-            detail = {"why": str(refused)[:1000]}
+            at_ms, detail = int(self._clock() * 1000), {"why": str(refused)[:1000]}
             await tx.audit.add(
-                AuditEntry(int(self._clock() * 1000), by.key_id, "upload refused", subject, detail)
+                AuditEntry(at_ms, by.key_id, "upload refused", subject, detail, upload.model)
             )
         await self._drop(f"{PARTS}/{upload.upload_id}")
         await self._drop(f"{MODELS}/{folder}")

@@ -112,7 +112,9 @@ class Registry:
             check_traffic(await _found(tx, name), traffic)
             await tx.models.set_traffic(name, traffic)
             shares = {str(number): percent for number, percent in traffic.items()}
-            await tx.audit.add(AuditEntry(self._now_ms(), by.key_id, "traffic set", name, shares))
+            await tx.audit.add(
+                AuditEntry(self._now_ms(), by.key_id, "traffic set", name, shares, name)
+            )
             changed = await _found(tx, name)
         await self._live.refresh()
         return changed
@@ -123,9 +125,9 @@ class Registry:
         async with self._storage.writing() as tx:
             version = check_deletable(await _found(tx, name), number)
             await tx.models.delete_version(name, number)
-            detail = {"digest": version.digest}
+            subject, detail = f"{name}@{number}", {"digest": version.digest}
             await tx.audit.add(
-                AuditEntry(self._now_ms(), by.key_id, "version deleted", f"{name}@{number}", detail)
+                AuditEntry(self._now_ms(), by.key_id, "version deleted", subject, detail, name)
             )
         await self._live.refresh()
         await self._files.delete_folder(f"{MODELS}/{version.folder}")
@@ -144,7 +146,7 @@ class Registry:
             subject = f"{name}@{number}"
             what = "problem reported" if problem else "problem withdrawn"
             detail = {"problem": problem}
-            await tx.audit.add(AuditEntry(self._now_ms(), by.key_id, what, subject, detail))
+            await tx.audit.add(AuditEntry(self._now_ms(), by.key_id, what, subject, detail, name))
         await self._live.refresh()
 
     def _now_ms(self) -> int:
@@ -171,7 +173,9 @@ async def move(
         await tx.models.move(model.name, step.number, change)
         detail = {"from": step.from_stage.value, "to": step.to_stage.value, "reason": step.reason}
         subject = f"{model.name}@{step.number}"
-        await tx.audit.add(AuditEntry(at_ms, by.key_id, "stage changed", subject, detail))
+        await tx.audit.add(
+            AuditEntry(at_ms, by.key_id, "stage changed", subject, detail, model.name)
+        )
 
 
 async def _found(tx: Transaction, name: str) -> Model:

@@ -55,12 +55,15 @@ class SigningKeys:
         """
         now_ms = self._now_ms()
         soon_ms = now_ms + 2 * self._rotation.lead_s * 1000
-        if _signs_until(self._live.snapshot.signing) > soon_ms:
+        known = self._live.snapshot.signing
+        if _can_sign(known, now_ms) and _signs_until(known) > soon_ms:
             return
         async with self._storage.writing() as tx:
-            until_ms = _signs_until(await tx.signing.all())
-            if until_ms <= soon_ms:
-                await self._add(tx, starts_ms=max(now_ms, until_ms))
+            kept = await tx.signing.all()
+            if not _can_sign(kept, now_ms):  # there is none, or the clock was set back
+                await self._add(tx, starts_ms=now_ms)
+            elif (until_ms := _signs_until(kept)) <= soon_ms:
+                await self._add(tx, starts_ms=until_ms)
         await self._live.refresh()
 
     async def rotate(self, by: KeyCard) -> None:
@@ -85,7 +88,7 @@ class SigningKeys:
                 raise NotFound("signing key", kid)
             await tx.signing.delete(kid)
             left = [key for key in kept if key.kid != kid]
-            if not any(key.signs_from_ms <= now_ms < key.signs_until_ms for key in left):
+            if not _can_sign(left, now_ms):
                 await self._add(tx, starts_ms=now_ms)
             await tx.audit.add(AuditEntry(now_ms, by.key_id, "signing key withdrawn", kid))
         await self._live.refresh()
@@ -128,6 +131,10 @@ class SigningKeys:
 
     def _now_ms(self) -> int:
         return int(self._clock() * 1000)
+
+
+def _can_sign(keys: Sequence[SigningKey | SealedKey], now_ms: int) -> bool:
+    return any(key.signs_from_ms <= now_ms < key.signs_until_ms for key in keys)
 
 
 def _signs_until(keys: Sequence[SigningKey | SealedKey]) -> int:

@@ -29,6 +29,7 @@ from inferflow.serving.manager.rotation import RotationRules, SigningKeys
 from inferflow.serving.manager.secret import claim_with_secret
 from inferflow.serving.manager.sessions import Sessions
 from inferflow.serving.manager.storage import Storage, open_storage
+from inferflow.serving.manager.trail import Trail
 from inferflow.serving.manager.uploads import Uploads
 
 
@@ -62,6 +63,7 @@ class Services:
     roster: Roster
     briefings: Briefings
     discovery: Discovery
+    trail: Trail
 
     async def tick(self) -> None:
         """Once per heartbeat period: notice what other managers did, write what was counted."""
@@ -146,6 +148,7 @@ def _assembled(
         roster=roster,
         briefings=Briefings(live, sessions, clock),
         discovery=Discovery(registry, roster, sessions, clock, random.random),
+        trail=Trail(storage),
     )
 
 

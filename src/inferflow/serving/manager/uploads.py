@@ -109,8 +109,10 @@ class Uploads:
             upload = await self.mine(tx, by, upload_id)
             _check_free(upload, self._now_ms())
             await tx.uploads.delete(upload_id)
-            subject = f"{upload.model}@{upload.number}"
-            await tx.audit.add(AuditEntry(self._now_ms(), by.key_id, "upload aborted", subject))
+            model, subject = upload.model, f"{upload.model}@{upload.number}"
+            await tx.audit.add(
+                AuditEntry(self._now_ms(), by.key_id, "upload aborted", subject, model=model)
+            )
         await self._files.delete_folder(f"{PARTS}/{upload_id}")
 
     async def mine(self, tx: Transaction, by: KeyCard, upload_id: str) -> Upload:

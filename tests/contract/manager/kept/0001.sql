@@ -18,7 +18,8 @@ CREATE TABLE api_keys (
 	burst BIGINT, 
 	CONSTRAINT pk_api_keys PRIMARY KEY (key_id)
 );
-INSERT INTO "api_keys" VALUES('000100010001','first',X'C92DC734EB15A1AAFFA3F799F6F68B500792BF32B24F9D25C3A97E0BA4730BF1','["admin", "upload"]','[]',1800000000000,'operator',NULL,NULL,NULL,NULL);
+INSERT INTO "api_keys" VALUES('000100010001','first',X'C92DC734EB15A1AAFFA3F799F6F68B500792BF32B24F9D25C3A97E0BA4730BF1','["admin", "configure", "upload", "view"]','[]',1750000000000,'operator',NULL,NULL,NULL,NULL);
+INSERT INTO "api_keys" VALUES('9a233e6eff94','left us',X'B972CD87DCBDF597B1A0BE783089C162DFF21FA749FAAFB0933189391DC2F910','["inference"]','["rank*"]',1750000000000,'operator',NULL,1750000001000,5.0,10);
 CREATE TABLE audit (
 	id INTEGER NOT NULL, 
 	at_ms BIGINT NOT NULL, 
@@ -28,10 +29,12 @@ CREATE TABLE audit (
 	detail JSON NOT NULL, 
 	CONSTRAINT pk_audit PRIMARY KEY (id)
 );
-INSERT INTO "audit" VALUES(1,1800000000000,'operator','key created','000100010001','{"name": "first", "permissions": ["admin", "upload"]}');
-INSERT INTO "audit" VALUES(2,1800000000000,'operator','version published','ranker@1','{"digest": "a47903cbbd97bf9eeaf7ca93b37e66ac707a8e40f461e81e09a32d9766aa5f74", "size": 7}');
-INSERT INTO "audit" VALUES(3,1800000000000,'operator','version published','ranker@2','{"digest": "a47903cbbd97bf9eeaf7ca93b37e66ac707a8e40f461e81e09a32d9766aa5f74", "size": 7}');
-INSERT INTO "audit" VALUES(4,1800000000000,'operator','stage changed','ranker@2','{"from": "dev", "to": "production", "reason": "published"}');
+INSERT INTO "audit" VALUES(1,1750000000000,'operator','key created','000100010001','{"name": "first", "permissions": ["admin", "configure", "upload", "view"]}');
+INSERT INTO "audit" VALUES(2,1750000000000,'operator','key created','9a233e6eff94','{"name": "left us", "permissions": ["inference"]}');
+INSERT INTO "audit" VALUES(3,1750000001000,'operator','key revoked','9a233e6eff94','{}');
+INSERT INTO "audit" VALUES(4,1750000001000,'operator','version published','ranker@1','{"digest": "e52be77126d0d8c9f6b1978b9af9e27c0dba408f78070687795706c15356d2b4", "size": 77}');
+INSERT INTO "audit" VALUES(5,1750000001000,'operator','version published','ranker@2','{"digest": "e52be77126d0d8c9f6b1978b9af9e27c0dba408f78070687795706c15356d2b4", "size": 77}');
+INSERT INTO "audit" VALUES(6,1750000001000,'operator','stage changed','ranker@2','{"from": "dev", "to": "production", "reason": "published"}');
 CREATE TABLE duties (
 	name VARCHAR(64) NOT NULL, 
 	holder VARCHAR(128) NOT NULL, 
@@ -52,7 +55,8 @@ CREATE TABLE key_usage (
 	CONSTRAINT pk_key_usage PRIMARY KEY (key_id), 
 	CONSTRAINT fk_key_usage_key_id FOREIGN KEY(key_id) REFERENCES api_keys (key_id)
 );
-INSERT INTO "key_usage" VALUES('000100010001',0,0);
+INSERT INTO "key_usage" VALUES('000100010001',7,1750000001000);
+INSERT INTO "key_usage" VALUES('9a233e6eff94',0,0);
 CREATE TABLE models (
 	name VARCHAR(128) NOT NULL, 
 	last_number BIGINT NOT NULL, 
@@ -64,7 +68,7 @@ CREATE TABLE revision (
 	number BIGINT NOT NULL, 
 	CONSTRAINT pk_revision PRIMARY KEY (one)
 );
-INSERT INTO "revision" VALUES(1,4);
+INSERT INTO "revision" VALUES(1,7);
 CREATE TABLE revoked_tokens (
 	token_id VARCHAR(64) NOT NULL, 
 	until_ms BIGINT NOT NULL, 
@@ -78,7 +82,7 @@ CREATE TABLE signing_keys (
 	verifies_until_ms BIGINT NOT NULL, 
 	CONSTRAINT pk_signing_keys PRIMARY KEY (kid)
 );
-INSERT INTO "signing_keys" VALUES('39baae571529637c',X'96CBA191BCB3180432E11BAA915FEDF76A7C94CCD7E052CD12D4351DED1A8EA0AC40C5FC23B2C62924838C4370F027AB9C373ECA989CCA2AD0D992D8',1800000000000,1802592000000,1802592360000);
+INSERT INTO "signing_keys" VALUES('94b043cfcae40c72',X'240967E357374B853EBF35B714EC78C7C0E1C2B185CE50957A1A64DA41169AA4C8F7B6B3FE183320A9129F2E04183667C10F7EB514C08236B31F7B6E',1750000000000,1752592000000,1752592360000);
 CREATE TABLE stage_changes (
 	id INTEGER NOT NULL, 
 	model VARCHAR(128) NOT NULL, 
@@ -91,9 +95,9 @@ CREATE TABLE stage_changes (
 	CONSTRAINT pk_stage_changes PRIMARY KEY (id), 
 	CONSTRAINT fk_stage_changes_model_number FOREIGN KEY(model, number) REFERENCES versions (model, number) ON DELETE CASCADE
 );
-INSERT INTO "stage_changes" VALUES(1,'ranker',1,NULL,'dev',1800000000000,'operator','published');
-INSERT INTO "stage_changes" VALUES(2,'ranker',2,NULL,'dev',1800000000000,'operator','published');
-INSERT INTO "stage_changes" VALUES(3,'ranker',2,'dev','production',1800000000000,'operator','published');
+INSERT INTO "stage_changes" VALUES(1,'ranker',1,NULL,'dev',1750000001000,'operator','published');
+INSERT INTO "stage_changes" VALUES(2,'ranker',2,NULL,'dev',1750000001000,'operator','published');
+INSERT INTO "stage_changes" VALUES(3,'ranker',2,'dev','production',1750000001000,'operator','published');
 CREATE TABLE traffic (
 	model VARCHAR(128) NOT NULL, 
 	number BIGINT NOT NULL, 
@@ -111,7 +115,7 @@ CREATE TABLE upload_files (
 	CONSTRAINT pk_upload_files PRIMARY KEY (upload_id, path), 
 	CONSTRAINT fk_upload_files_upload_id FOREIGN KEY(upload_id) REFERENCES uploads (upload_id) ON DELETE CASCADE
 );
-INSERT INTO "upload_files" VALUES('37f789c436b39c0fc217d87e5b635ba1','model.onnx',0,7,'97ff8a35544dcf40ad84047074439dd6aa3a0be469ea578a1b1c017d939ec61c',7);
+INSERT INTO "upload_files" VALUES('91eb4b005b5a4524334b35a9e5f353e1','model.onnx',0,77,'dfdc07f464522c3694e2a6e9f3876bafec4b061d532828da02730bf2ca405540',64);
 CREATE TABLE upload_parts (
 	upload_id VARCHAR(64) NOT NULL, 
 	path VARCHAR(255) NOT NULL, 
@@ -121,8 +125,7 @@ CREATE TABLE upload_parts (
 	CONSTRAINT pk_upload_parts PRIMARY KEY (upload_id, path, "offset"), 
 	CONSTRAINT fk_upload_parts_upload_id FOREIGN KEY(upload_id) REFERENCES uploads (upload_id) ON DELETE CASCADE
 );
-INSERT INTO "upload_parts" VALUES('37f789c436b39c0fc217d87e5b635ba1','model.onnx',0,4,'parts/37f789c436b39c0fc217d87e5b635ba1/c5f784457d9ec94913e9c42aa37d895a');
-INSERT INTO "upload_parts" VALUES('37f789c436b39c0fc217d87e5b635ba1','model.onnx',4,3,'parts/37f789c436b39c0fc217d87e5b635ba1/fd2076f3fc7bdab0c64d92f159416603');
+INSERT INTO "upload_parts" VALUES('91eb4b005b5a4524334b35a9e5f353e1','model.onnx',0,64,'parts/91eb4b005b5a4524334b35a9e5f353e1/e7b692405038a6358ee1b1808e6f32ff');
 CREATE TABLE uploads (
 	upload_id VARCHAR(64) NOT NULL, 
 	model VARCHAR(128) NOT NULL, 
@@ -136,7 +139,7 @@ CREATE TABLE uploads (
 	CONSTRAINT pk_uploads PRIMARY KEY (upload_id), 
 	CONSTRAINT uq_uploads_model_number UNIQUE (model, number)
 );
-INSERT INTO "uploads" VALUES('37f789c436b39c0fc217d87e5b635ba1','other',1,1800000000000,1800086400000,'operator','{}','',0);
+INSERT INTO "uploads" VALUES('91eb4b005b5a4524334b35a9e5f353e1','other',1,1750000001000,1750086401000,'operator','{}','',0);
 CREATE TABLE versions (
 	model VARCHAR(128) NOT NULL, 
 	number BIGINT NOT NULL, 
@@ -157,8 +160,8 @@ CREATE TABLE versions (
 	CONSTRAINT fk_versions_model FOREIGN KEY(model) REFERENCES models (name), 
 	CONSTRAINT uq_versions_folder UNIQUE (folder)
 );
-INSERT INTO "versions" VALUES('ranker',1,'dev','ebc324decaf923bc5545a8fe34d24fa4','a47903cbbd97bf9eeaf7ca93b37e66ac707a8e40f461e81e09a32d9766aa5f74','[{"path": "model.onnx", "size": 7, "sha256": "97ff8a35544dcf40ad84047074439dd6aa3a0be469ea578a1b1c017d939ec61c"}]',7,'[{"name": "x", "datatype": "FP32", "shape": [-1, 2]}]','[{"name": "y", "datatype": "FP32", "shape": [-1]}]','{}','','','',1800000000000,'operator');
-INSERT INTO "versions" VALUES('ranker',2,'production','affccdee8beb8cad4fcb9210a98ecde4','a47903cbbd97bf9eeaf7ca93b37e66ac707a8e40f461e81e09a32d9766aa5f74','[{"path": "model.onnx", "size": 7, "sha256": "97ff8a35544dcf40ad84047074439dd6aa3a0be469ea578a1b1c017d939ec61c"}]',7,'[{"name": "x", "datatype": "FP32", "shape": [-1, 2]}]','[{"name": "y", "datatype": "FP32", "shape": [-1]}]','{}','','','',1800000000000,'operator');
+INSERT INTO "versions" VALUES('ranker',1,'dev','3f3b38c6704ddb57c80198ce3773b0c5','e52be77126d0d8c9f6b1978b9af9e27c0dba408f78070687795706c15356d2b4','[{"path": "model.onnx", "size": 77, "sha256": "dfdc07f464522c3694e2a6e9f3876bafec4b061d532828da02730bf2ca405540"}]',77,'[{"name": "x", "datatype": "FP32", "shape": [-1, 2]}]','[{"name": "y", "datatype": "FP32", "shape": [-1, 2]}]','{}','','','',1750000001000,'operator');
+INSERT INTO "versions" VALUES('ranker',2,'production','d556949156441f80677c1185ddf3fced','e52be77126d0d8c9f6b1978b9af9e27c0dba408f78070687795706c15356d2b4','[{"path": "model.onnx", "size": 77, "sha256": "dfdc07f464522c3694e2a6e9f3876bafec4b061d532828da02730bf2ca405540"}]',77,'[{"name": "x", "datatype": "FP32", "shape": [-1, 2]}]','[{"name": "y", "datatype": "FP32", "shape": [-1, 2]}]','{}','','','',1750000001000,'operator');
 CREATE TABLE workers (
 	worker_id VARCHAR(128) NOT NULL, 
 	address VARCHAR(255) NOT NULL, 
@@ -173,6 +176,7 @@ CREATE TABLE workers (
 	report JSON NOT NULL, 
 	CONSTRAINT pk_workers PRIMARY KEY (worker_id)
 );
+INSERT INTO "workers" VALUES('w1','127.0.0.1:8001',1750000000000,1750000000000,1,0,'[]','{"zone": "a"}','',0,'{}');
 CREATE UNIQUE INDEX ix_versions_one_in_production ON versions (model) WHERE stage = 'production';
 CREATE INDEX ix_stage_changes_model_number ON stage_changes (model, number);
 COMMIT;

@@ -13,6 +13,7 @@ from inferflow.errors import ModelUnreadable
 from inferflow.serving.manager.intake.inspecting import inspect
 from inferflow.serving.manager.intake.limits import IntakeLimits
 
+from ....robustness.scenario import StartScenario
 from . import hostile
 
 LIMITS = IntakeLimits(nodes=100, depth=3)
@@ -52,7 +53,6 @@ def test_ordinary_models_pass() -> None:
     )
 
 
-@pytest.mark.scenario("H3")
 @pytest.mark.parametrize(
     "data",
     [
@@ -65,18 +65,20 @@ def test_ordinary_models_pass() -> None:
     ],
     ids=["empty", "zeros", "html", "pickle", "noise", "zip"],
 )
-def test_what_is_not_onnx_is_refused(data: bytes) -> None:
-    assert "not ONNX" in refusal(data)
+def test_what_is_not_onnx_is_refused(data: bytes, scenario: StartScenario) -> None:
+    tried = scenario("H3", "nothing, zeros, HTML, a pickle, noise, a zip")
+    told = refusal(data)
+    tried.holds("refused with the reason", told[:60], "not ONNX" in told)
 
 
-@pytest.mark.scenario("H3")
-def test_a_truncated_model_is_refused() -> None:
+def test_a_truncated_model_is_refused(scenario: StartScenario) -> None:
+    tried = scenario("H3", "a model cut off at every byte")
     whole = hostile.fine().SerializeToString()
     for length in range(1, len(whole)):
         assert refusal(whole[:length])
+        tried.holds("refused", "refused", True)
 
 
-@pytest.mark.scenario("H2")
 @pytest.mark.parametrize(
     "entries",
     [
@@ -94,13 +96,15 @@ def test_a_truncated_model_is_refused() -> None:
     ],
     ids=str,
 )
-def test_weights_elsewhere_are_refused_by_name(entries: list[tuple[str, str]]) -> None:
+def test_weights_elsewhere_are_refused_by_name(
+    entries: list[tuple[str, str]], scenario: StartScenario
+) -> None:
+    tried = scenario("H2", "weights above, outside, missing, nowhere")
     told = refusal(hostile.with_weights(*entries), w__bin=bytes(8))
-    assert "tensor 'w'" in told
     assert "not uploaded with the model" in told
+    tried.holds("refused with the tensor's name", "refused", "tensor 'w'" in told)
 
 
-@pytest.mark.scenario("H2")
 @pytest.mark.parametrize(
     "entries",
     [
@@ -115,9 +119,12 @@ def test_weights_elsewhere_are_refused_by_name(entries: list[tuple[str, str]]) -
     ],
     ids=str,
 )
-def test_weights_beyond_their_file_are_refused(entries: list[tuple[str, str]]) -> None:
+def test_weights_beyond_their_file_are_refused(
+    entries: list[tuple[str, str]], scenario: StartScenario
+) -> None:
+    tried = scenario("H2", "weights before, beyond and not quite in their file")
     told = refusal(hostile.with_weights(("location", "w.bin"), *entries), w__bin=bytes(8))
-    assert "tensor 'w'" in told
+    tried.holds("refused with the tensor's name", "refused", "tensor 'w'" in told)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +149,13 @@ def test_weights_hidden_in_a_branch_are_found() -> None:
     assert "'/etc/passwd'" in refusal(hostile.hidden_weights())
 
 
-@pytest.mark.scenario("H4")
-def test_a_graph_may_be_so_large_and_so_deep_and_no_more() -> None:
+def test_a_graph_may_be_so_large_and_so_deep_and_no_more(scenario: StartScenario) -> None:
+    tried = scenario("H4", "a node, and a level, more than allowed")
     look(hostile.long(100))
     assert "more than 100 nodes" in refusal(hostile.long(101))
     look(hostile.nested(3))
-    assert "deeper than 3" in refusal(hostile.nested(4))
+    told = refusal(hostile.nested(4))
+    tried.holds("refused with the limit", told[:60], "deeper than 3" in told)
 
 
 def test_operators_nobody_has_are_refused() -> None:

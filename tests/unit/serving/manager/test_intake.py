@@ -16,6 +16,7 @@ from inferflow.serving.manager.intake import Findings, IntakeLimits, check_model
 from inferflow.serving.manager.intake import checking as checking_module
 from inferflow.serving.manager.storage.records import FileInfo, Tensor
 
+from ....robustness.scenario import StartScenario
 from . import hostile
 
 Check = Callable[..., Findings]
@@ -56,15 +57,18 @@ def test_what_is_refused_says_why(check: Check) -> None:
         check(b"<html></html>")
 
 
-@pytest.mark.scenario("H4")
-def test_a_memory_bomb_does_not_go_off(check: Check) -> None:
-    with pytest.raises(ModelUnreadable, match="memory"):
+def test_a_memory_bomb_does_not_go_off(check: Check, scenario: StartScenario) -> None:
+    tried = scenario("H4", "300 bytes that want 160 GB")
+    with tried.timed("refused by the child", 30), pytest.raises(ModelUnreadable, match="memory"):
         check(hostile.memory_bomb())
 
 
-@pytest.mark.scenario("H4")
-def test_a_model_that_does_not_end_is_ended(check: Check) -> None:
-    with pytest.raises(ModelUnreadable, match=r"longer than 0\.2 s"):
+def test_a_model_that_does_not_end_is_ended(check: Check, scenario: StartScenario) -> None:
+    tried = scenario("H4", "a loop without end, which may run for 0.2 s")
+    with (
+        tried.timed("refused by the child", 30),
+        pytest.raises(ModelUnreadable, match=r"longer than 0\.2 s"),
+    ):
         check(hostile.endless(), run_seconds=0.2)
 
 

@@ -18,7 +18,7 @@ from inferflow.errors import (
 from inferflow.serving.manager.keys import CreatedKey, KeyOrder
 from inferflow.serving.manager.storage.records import Usage
 
-from .office import CALLER, UPLOADER, WORKER, Office
+from .office import CALLER, UPLOADER, WORKER, Office, card
 
 
 def create(office: Office, *permissions: str, **more: object) -> CreatedKey:
@@ -95,6 +95,16 @@ def test_keys_are_for_administrators(office: Office, by: KeyCard) -> None:
     ):
         with pytest.raises(PermissionDenied, match="'admin'"):
             office.run(asked)
+
+
+def test_an_administrator_of_some_models_makes_keys_for_these_alone(office: Office) -> None:
+    by = card("by", Permission.ADMIN, models=["rank*", "search"])
+    keys = office.services.keys
+    for models in (["rank*"], ["ranker"], ["search", "rank.2"]):
+        office.run(keys.create(by, KeyOrder("a", ["inference"], models)))
+    for models in ([], ["*"], ["r*"], ["ranke*"], ["search", "other"]):
+        with pytest.raises(PermissionDenied, match=r"these models only: rank\*, search"):
+            office.run(keys.create(by, KeyOrder("a", ["inference"], models)))
 
 
 def test_an_empty_registry_gets_one_first_key(office: Office) -> None:

@@ -16,6 +16,8 @@ from inferflow.serving.manager.names import (
     check_version,
 )
 
+from ....robustness.scenario import StartScenario
+
 TRICKS = [
     "",
     ".",
@@ -51,14 +53,15 @@ TRICKS = [
 ]
 
 
-@pytest.mark.scenario("H1")
 @pytest.mark.parametrize("trick", TRICKS)
-def test_tricks_are_neither_models_nor_files(trick: str) -> None:
+def test_tricks_are_neither_models_nor_files(trick: str, scenario: StartScenario) -> None:
+    tried = scenario("H1", "names that lead elsewhere")
     with pytest.raises(InvalidInput) as refused:
         check_model_name(trick)
     assert len(str(refused.value)) < 300
     with pytest.raises(InvalidInput):
         check_file_paths([trick])
+    tried.holds("refused, as models and as files", "refused", True)
 
 
 @pytest.mark.parametrize("name", ["ranker", "Ranker-2", "a", "2b", "x.y_z-1", "a" * 128])
@@ -71,9 +74,11 @@ def test_plain_relative_paths_are_files(path: str) -> None:
     check_file_paths([path])
 
 
-@pytest.mark.scenario("H1")
-@given(st.text(st.sampled_from("./\\ab:~\0 -_C"), max_size=12))
-def test_no_accepted_path_leaves_its_folder_on_any_system(path: str) -> None:
+@given(path=st.text(st.sampled_from("./\\ab:~\0 -_C"), max_size=12))
+def test_no_accepted_path_leaves_its_folder_on_any_system(
+    scenario: StartScenario, path: str
+) -> None:
+    tried = scenario("H1", "random paths")
     try:
         check_file_paths([path])
     except InvalidInput:
@@ -83,7 +88,8 @@ def test_no_accepted_path_leaves_its_folder_on_any_system(path: str) -> None:
         assert not read.is_absolute()
         assert not read.drive
         assert ".." not in read.parts
-        assert "/".join(read.parts) == path
+        is_itself = "/".join(read.parts) == path
+        tried.holds("refused, or inside its folder on any system", "inside", is_itself)
 
 
 @pytest.mark.parametrize("paths", [["a", "A"], ["a", "a/b"], ["x/y/z", "X/Y"], ["a/b", "a/b"]])

@@ -203,6 +203,17 @@ def test_keys_change_by_themselves_over_the_years(office: Office) -> None:
     assert len(office.services.live.snapshot.signing) <= 2
 
 
+def test_a_clock_that_was_ahead_and_is_set_right_leaves_somebody_to_sign(office: Office) -> None:
+    office.clock.now -= 20 * 86_400  # wall clocks can
+    office.run(office.services.tick())
+    session = issue(office)
+    assert worker_of(office).verify(session.token).key_id == "caller"
+    office.run(office.services.tick())
+    assert len(office.services.live.snapshot.signing) == 2
+    office.clock.advance(20 * 86_400)
+    assert worker_of(office).verify(issue(office).token).key_id == "caller"
+
+
 def test_a_withdrawn_key_is_trusted_no_longer_and_another_signs_at_once(office: Office) -> None:
     session, worker = issue(office), worker_of(office)
     (leaked,) = office.services.sessions.verifying_keys()

@@ -24,6 +24,7 @@ from inferflow.serving.manager.orders import UploadLimits, UploadOrder, check_or
 from inferflow.serving.manager.receiving import Piece, receive
 from inferflow.serving.manager.storage.records import FileInfo, Stage, Upload
 
+from ....robustness.scenario import StartScenario
 from .office import CALLER, UPLOADER, Office, card, info, order
 
 OTHER = card("other", Permission.UPLOAD)
@@ -308,13 +309,17 @@ def test_nothing_is_visible_before_the_checks_have_passed(office: Office) -> Non
     assert [change.to_stage for change in version.history] == [Stage.DEV]
 
 
-@pytest.mark.scenario("H1")
-def test_files_on_disk_have_names_made_by_the_manager(office: Office, tmp_path: Path) -> None:
+def test_files_on_disk_have_names_made_by_the_manager(
+    office: Office, tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("H1", "an upload of two files")
     begun = office.upload(order(w=b"weights!"), w=b"weights!")
     version = office.run(office.services.publishing.finish(UPLOADER, begun.upload_id))
     home = tmp_path / "files"
     found = sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file())
-    assert found == [f"models/{version.folder}/0", f"models/{version.folder}/1"]
+    ours = {f"models/{version.folder}/0", f"models/{version.folder}/1"}
+    tried.none("file with another's name, or elsewhere", set(found) - ours, of=len(found))
+    assert set(found) == ours
     assert (home / found[1]).read_bytes() == b"weights!"
 
 
@@ -325,8 +330,10 @@ def test_an_incomplete_upload_is_not_finished(office: Office) -> None:
     append(office, begun, 0, b"a")
 
 
-@pytest.mark.scenario("H5")
-def test_bytes_that_are_not_what_was_announced_are_refused(office: Office, tmp_path: Path) -> None:
+def test_bytes_that_are_not_what_was_announced_are_refused(
+    office: Office, tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("H5", "an upload of other bytes than announced")
     begun = begin(office)
     append(office, begun, 0, b"b mo")
     append(office, begun, 4, b"del")
@@ -334,7 +341,8 @@ def test_bytes_that_are_not_what_was_announced_are_refused(office: Office, tmp_p
         office.run(office.services.publishing.finish(UPLOADER, begun.upload_id))
     assert office.checks.seen == []
     assert office.services.registry.models(OPERATOR) == ()
-    assert [path for path in (tmp_path / "files").rglob("*") if path.is_file()] == []
+    left = [path for path in (tmp_path / "files").rglob("*") if path.is_file()]
+    tried.none("file is left of it", left)
     with pytest.raises(NotFound):
         office.run(office.services.uploads.status(UPLOADER, begun.upload_id))
 

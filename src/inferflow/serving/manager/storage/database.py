@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from sqlalchemy import URL, event, insert, make_url, select, text, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -213,11 +214,14 @@ def _make_private(file: Path) -> None:
 
 
 def _postgres(url: URL) -> AsyncEngine:
+    # SQLAlchemy would hand each of these to a driver that knows them in a DSN only.
+    tls = {name: value for name, value in url.query.items() if name.startswith("ssl")}
+    told = {"dsn": "postgresql://?" + urlencode(tls)} if tls else {}
     try:
         return create_async_engine(
-            url,
+            url.difference_update_query(tls),
             pool_pre_ping=True,
-            connect_args={"timeout": PATIENCE_S, "command_timeout": 30},
+            connect_args={"timeout": PATIENCE_S, "command_timeout": 30, **told},
         )
     except ModuleNotFoundError as missing:
         raise MissingExtra("postgres", for_what="a registry in PostgreSQL") from missing

@@ -10,7 +10,7 @@ Storage keeps and finds. What may follow on what is the services' business.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -151,8 +151,14 @@ class Signing(Protocol):
 class Audit(Protocol):
     async def add(self, entry: AuditEntry) -> None: ...
 
-    async def latest(self, limit: int) -> Sequence[AuditEntry]:
-        """Newest first."""
+    async def latest(
+        self, limit: int, *, by: str = "", models: Collection[str] | None = None
+    ) -> Sequence[AuditEntry]:
+        """Newest first: of everybody or of one key, of everything or about some models."""
+        ...
+
+    async def models(self) -> frozenset[str]:
+        """Models that an entry is about, deleted ones too."""
         ...
 
 

@@ -187,6 +187,8 @@ class AuditEntry:
     action: str
     subject: str
     detail: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    """The model it is about; empty for what is about keys, workers and tokens."""
 
 
 @dataclass(frozen=True, slots=True)

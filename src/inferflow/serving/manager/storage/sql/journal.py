@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -23,12 +23,26 @@ class SqlAudit:
                 action=entry.action,
                 subject=entry.subject,
                 detail=dict(entry.detail),
+                model=entry.model or None,
             )
         )
 
-    async def latest(self, limit: int) -> Sequence[AuditEntry]:
-        rows = await self._do(select(t.audit).order_by(t.audit.c.id.desc()).limit(limit))
-        return [AuditEntry(r.at_ms, r.by, r.action, r.subject, r.detail) for r in rows]
+    async def latest(
+        self, limit: int, *, by: str = "", models: Collection[str] | None = None
+    ) -> Sequence[AuditEntry]:
+        query = select(t.audit).order_by(t.audit.c.id.desc()).limit(limit)
+        if by:
+            query = query.where(t.audit.c.by == by)
+        if models is not None:
+            query = query.where(t.audit.c.model.in_(models))
+        return [
+            AuditEntry(row.at_ms, row.by, row.action, row.subject, row.detail, row.model or "")
+            for row in await self._do(query)
+        ]
+
+    async def models(self) -> frozenset[str]:
+        named = select(t.audit.c.model).where(t.audit.c.model.is_not(None)).distinct()
+        return frozenset((await self._do(named)).scalars())
 
 
 class SqlFacts:

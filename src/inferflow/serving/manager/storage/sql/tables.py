@@ -217,6 +217,9 @@ audit = Table(
     Column("action", String(64), nullable=False),
     Column("subject", String(255), nullable=False),
     Column("detail", JSON, nullable=False),
+    Column("model", String(128)),
+    Index(None, "model", "id"),
+    Index(None, "by", "id"),
 )
 
 duties = Table(

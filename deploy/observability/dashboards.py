@@ -1,8 +1,9 @@
 """Writes the Grafana dashboards: `python deploy/observability/dashboards.py`.
 
 What a dashboard shows is in `grafana/<name>.yaml`: rows of panels, each a title, a unit and queries
-by legend. The JSON that Grafana wants around that is made here, so that a changed query is one
-line of a diff.
+by legend; where an alert watches the same, its `threshold` as a line and its `alerts` as links to
+their runbooks. The JSON that Grafana wants around that is made here, so that a changed query is
+one line of a diff.
 """
 
 from __future__ import annotations
@@ -20,15 +21,38 @@ _WIDTH = 24
 _BESIDE = 3
 _HEIGHT = 8
 _SOURCE = {"type": "prometheus", "uid": "prometheus"}
+_RUNBOOKS = "http://127.0.0.1:8000/operate/runbooks.html"
+"""Where `make docs` shows them; whoever looks at a dashboard can name another place."""
 
 
 def quantiles(of: str, by: str, where: str = "") -> dict[str, str]:
-    """The middle, the slow and the slowest of a histogram, per label."""
+    """The middle, the slow and the slowest of a histogram, per label or several."""
     buckets = f"sum by ({by}, le) (rate({of}_bucket{where}[$__rate_interval]))"
+    legend = " ".join(f"{{{{{label.strip()}}}}}" for label in by.split(","))
     return {
-        f"{{{{{by}}}}} p{share}": f"histogram_quantile(0.{share}, {buckets})"
-        for share in (50, 95, 99)
+        f"{legend} p{share}": f"histogram_quantile(0.{share}, {buckets})" for share in (50, 95, 99)
     }
+
+
+def field_json(panel: Mapping[str, Any]) -> dict[str, Any]:
+    """How numbers are shown. What may be below 0 says so."""
+    defaults: dict[str, Any] = {"unit": panel["unit"], "min": panel.get("min", 0)}
+    if "threshold" in panel:
+        below, above = ("red", "green") if panel.get("low_is_bad") else ("green", "red")
+        steps = [
+            {"color": below, "value": None},
+            {"color": above, "value": panel["threshold"]},
+        ]
+        defaults["thresholds"] = {"mode": "absolute", "steps": steps}
+        defaults["custom"] = {"thresholdsStyle": {"mode": "dashed"}}
+    return {"defaults": defaults, "overrides": []}
+
+
+def links_json(panel: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"title": f"Runbook: {alert}", "url": f"${{runbooks}}#{alert.lower()}", "targetBlank": True}
+        for alert in panel.get("alerts", ())
+    ]
 
 
 def panel_json(panel: Mapping[str, Any], number: int, place: Mapping[str, int]) -> dict[str, Any]:
@@ -40,7 +64,8 @@ def panel_json(panel: Mapping[str, Any], number: int, place: Mapping[str, int]) 
         "description": panel.get("about", ""),
         "datasource": _SOURCE,
         "gridPos": place,
-        "fieldConfig": {"defaults": {"unit": panel["unit"], "min": 0}, "overrides": []},
+        "fieldConfig": field_json(panel),
+        "links": links_json(panel),
         "options": {"legend": {"displayMode": "list"}, "tooltip": {"mode": "multi"}},
         "targets": [
             {"refId": chr(ord("A") + letter), "expr": query, "legendFormat": legend}
@@ -79,6 +104,17 @@ def choice_json(name: str, query: str) -> dict[str, Any]:
     }
 
 
+def runbooks_json() -> dict[str, Any]:
+    current = {"text": _RUNBOOKS, "value": _RUNBOOKS}
+    return {
+        "name": "runbooks",
+        "label": "Runbooks at",
+        "type": "textbox",
+        "query": _RUNBOOKS,
+        "current": current,
+    }
+
+
 def dashboard_json(dashboard: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "uid": dashboard["uid"],
@@ -88,7 +124,22 @@ def dashboard_json(dashboard: Mapping[str, Any]) -> dict[str, Any]:
         "editable": False,
         "refresh": "10s",
         "time": {"from": "now-1h", "to": "now"},
-        "templating": {"list": [choice_json(*each) for each in dashboard["choices"].items()]},
+        "links": [
+            {
+                "title": "Inferflow",
+                "type": "dashboards",
+                "tags": ["inferflow"],
+                "asDropdown": True,
+                "includeVars": False,
+                "keepTime": True,
+            }
+        ],
+        "templating": {
+            "list": [
+                *(choice_json(*each) for each in dashboard["choices"].items()),
+                runbooks_json(),
+            ]
+        },
         "panels": panels_json(dashboard["rows"]),
     }
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
@@ -25,7 +25,7 @@ TRACEPARENT = "traceparent"
 TRACESTATE = "tracestate"
 
 Fact = str | int | float | bool
-Kind = Literal["server", "client", "internal"]
+Kind = Literal["server", "client", "producer", "internal"]
 Headers = tuple[tuple[str, str], ...]
 
 _PARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
@@ -208,9 +208,35 @@ def current_span() -> Span | None:
     return _current.get()
 
 
+def kept_span() -> Span | None:
+    """The current span, where its trace is kept."""
+    span = _current.get()
+    return span if span is not None and span.is_kept else None
+
+
 def enter_span(span: Span) -> None:
     """What the current task does from now on is done for this span."""
     _current.set(span)
+
+
+class calling:
+    """`with calling("redis MGET", …):` a call to another process, as a span of whatever it is made
+    for; nothing at all where that is not kept. An error is told by its class."""
+
+    __slots__ = ("_facts", "_name", "_span")
+
+    def __init__(self, name: str, facts: Mapping[str, Fact]) -> None:
+        self._name = name
+        self._facts = facts
+
+    def __enter__(self) -> None:
+        caller = kept_span()
+        self._span = None if caller is None else caller.child(self._name, "client")
+
+    def __exit__(self, failure: type[BaseException] | None, *_: object) -> None:
+        if self._span is not None:
+            self._span.facts.update(self._facts)
+            self._span.end(None if failure is None else failure.__name__)
 
 
 def use_tracer(tracer: Tracer) -> Callable[[], None]:

@@ -17,6 +17,7 @@ from inferflow.errors import InvalidInput, NotFound, VersionConflict
 from inferflow.rpc.etcd import Delete, prefix_end
 from inferflow.testing import ManualClock
 
+from ..robustness.scenario import StartScenario
 from ..servers.etcd import EtcdServer, etcd, put  # noqa: F401
 
 
@@ -348,9 +349,9 @@ def test_reading_leaves_no_trace(place: Place, store: ConfigStore) -> None:
 # --- many at once ---------------------------------------------------------------------------
 
 
-@pytest.mark.scenario("K4")
-def test_threads_that_count_up_lose_no_count(place: Place) -> None:
+def test_threads_that_count_up_lose_no_count(place: Place, scenario: StartScenario) -> None:
     """Each reads the number, adds one and pushes it for the version it has read."""
+    tried = scenario("K4", "four threads change one config 8 times each, on every store")
     place.open().push(draft(config(0)))
     pushed: list[int] = []
 
@@ -371,6 +372,7 @@ def test_threads_that_count_up_lose_no_count(place: Place) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    tried.none("change is lost", set(range(1, 33)) - set(pushed), of=32)
     assert sorted(pushed) == list(range(1, 33))
     store = place.open()
     assert [store.text(each) for each in store.history("ranker")] == [config(n) for n in range(33)]

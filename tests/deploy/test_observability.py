@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inferflow.telemetry.compute_table import COMPUTE_METRICS
+from inferflow.telemetry.door_table import DOOR_METRICS
 from inferflow.telemetry.feature_table import FEATURE_METRICS
 from inferflow.telemetry.gateway_table import GATEWAY_METRICS
 from inferflow.telemetry.manager_table import MANAGER_METRICS
@@ -39,12 +40,19 @@ LABELS = {
     metric.name: frozenset(metric.labels)
     for table in (
         *(METRICS, WORKER_METRICS, MANAGER_METRICS),
-        *(COMPUTE_METRICS, FEATURE_METRICS, GATEWAY_METRICS),
+        *(COMPUTE_METRICS, FEATURE_METRICS, GATEWAY_METRICS, DOOR_METRICS),
     )
     for metric in table
 }
 ADDED = frozenset({"job", "instance", "le"})
 """By Prometheus, and by histograms."""
+OF_EVERY_PROCESS = frozenset(
+    {
+        *("process_cpu_seconds_total", "process_resident_memory_bytes"),
+        *("process_open_fds", "process_max_fds"),
+    }
+)
+"""Shown by the client library; without labels."""
 
 
 def dashboards() -> dict[str, Any]:
@@ -70,7 +78,7 @@ def labels_of(metric: str) -> frozenset[str]:
     """Of a metric that is exposed, or recorded from some that are."""
     if metric in RECORDED:
         return grouped(RECORDED[metric])
-    if metric == "up":
+    if metric == "up" or metric in OF_EVERY_PROCESS:
         return frozenset()
     return LABELS[metric if metric in LABELS else family(metric)]
 
@@ -87,7 +95,72 @@ def test_every_metric_exists_and_has_the_labels_it_is_asked_for(expression: str)
 
 def test_a_legend_names_labels_that_are_left() -> None:
     for query, legend in dashboard_queries():
-        assert set(re.findall(r"\{\{(\w+)\}\}", legend)) <= grouped(query), (query, legend)
+        selected = named(query)
+        is_bare = len(selected) == 1 and query.partition("{")[0] == selected[0].metric
+        left = labels_of(selected[0].metric) | ADDED if is_bare else grouped(query)
+        assert set(re.findall(r"\{\{(\w+)\}\}", legend)) <= left, (query, legend)
+
+
+def test_a_legend_tells_apart_what_is_summed_by() -> None:
+    """Or two lines of one panel would look alike."""
+    for query, legend in dashboard_queries():
+        assert grouped(query) - {"le"} <= set(re.findall(r"\{\{(\w+)\}\}", legend)), query
+
+
+def test_a_panel_has_a_unit_and_lines_that_differ() -> None:
+    for board in dashboards().values():
+        for panel in board["panels"]:
+            if panel["type"] == "row":
+                continue
+            assert panel["fieldConfig"]["defaults"]["unit"]
+            legends = [target["legendFormat"] for target in panel["targets"]]
+            assert len(set(legends)) == len(legends), panel["title"]
+
+
+def test_titles_of_a_row_differ() -> None:
+    for board in dashboards().values():
+        seen: set[str] = set()
+        for panel in board["panels"]:
+            if panel["type"] == "row":
+                seen = set()
+                continue
+            assert panel["title"] not in seen, panel["title"]
+            seen.add(panel["title"])
+
+
+def test_every_metric_there_is_is_on_a_dashboard() -> None:
+    shown = {family(each.metric) for query, _ in dashboard_queries() for each in named(query)}
+    shown |= {each.metric for query, _ in dashboard_queries() for each in named(query)}
+    assert set(LABELS) - shown == set()
+
+
+def panels() -> Iterator[dict[str, Any]]:
+    for board in dashboards().values():
+        yield from (panel for panel in board["panels"] if panel["type"] != "row")
+
+
+def test_panels_lead_to_the_runbooks_of_the_alerts_that_watch_them() -> None:
+    linked = {link["url"].partition("#")[2] for panel in panels() for link in panel["links"]}
+    assert linked == {name.lower() for name in ALERTS}
+    for board in dashboards().values():
+        assert "runbooks" in {each["name"] for each in board["templating"]["list"]}
+
+
+def test_an_alert_of_a_panel_watches_something_it_shows() -> None:
+    made_of = {"inferflow_drift_active": {"inferflow_drift_psi"}}
+
+    def sources(expression: str) -> set[str]:
+        found = {each.metric for each in named(expression)}
+        recorded = {m for name in found & set(RECORDED) for m in sources(RECORDED[name])}
+        families = {family(metric) for metric in found | recorded}
+        return families.union(*(made_of.get(each, set()) for each in families))
+
+    by_slug = {name.lower(): rule for name, rule in ALERTS.items()}
+    for panel in panels():
+        shown = {metric for target in panel["targets"] for metric in sources(target["expr"])}
+        for link in panel["links"]:
+            rule = by_slug[link["url"].partition("#")[2]]
+            assert sources(rule["expr"]) & shown, (panel["title"], rule["alert"])
 
 
 def test_the_dashboards_are_what_their_script_writes() -> None:
@@ -122,6 +195,7 @@ def test_what_the_issue_of_dashboards_is_for_is_on_them() -> None:
         *("inferflow_fleet_worker_queue_depth", "inferflow_fleet_workers"),
         *("inferflow_plan_reloads_total", "inferflow_plan_rejections_total"),
         *("inferflow_log_errors_total", "inferflow_cache_misses_total"),
+        *("inferflow_drift_psi", "inferflow_refused_calls_total"),
     } <= shown
 
 
@@ -131,6 +205,7 @@ def test_every_alert_says_how_urgent_it_is_and_has_a_runbook() -> None:
     for rule in ALERTS.values():
         assert rule["labels"]["severity"] in {"page", "ticket"}
         assert rule["annotations"]["summary"]
+        assert rule["annotations"]["runbook"] == f"operate/runbooks.html#{rule['alert'].lower()}"
     assert headings == set(ALERTS)
 
 

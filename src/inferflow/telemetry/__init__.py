@@ -14,6 +14,7 @@
 - `telemetry`: all of it for one process
 - `worker_table`, `worker_tally`: the metrics of a worker, which runs no plans
 - `manager_table`, `manager_tally`: those of a manager, and of the fleet it knows
+- `door_table`, `door_tally`: those of every role's door: who was turned away, certificates
 
 Anything below may log with the standard `logging` module: an event's name as the message, its
 facts as `extra`. No package has to import this one to be seen.

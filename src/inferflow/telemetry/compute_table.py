@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from inferflow.telemetry.table import Metric, StatsdMetric
+from inferflow.telemetry.statsd_table import StatsdMetric
+from inferflow.telemetry.table import Metric
 
 REQUESTS = Metric(
     "inferflow_compute_requests_total",

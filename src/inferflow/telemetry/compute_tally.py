@@ -15,7 +15,7 @@ from inferflow.telemetry import compute_table, table
 from inferflow.telemetry.compute_call import OTHER, Call, error_types
 from inferflow.telemetry.compute_statsd import ComputeStatsd
 from inferflow.telemetry.histogram import LATENCY_S, ROWS, Histogram
-from inferflow.telemetry.prometheus import histograms, new_registry, numbers
+from inferflow.telemetry.prometheus import Page, histograms, numbers
 from inferflow.telemetry.table import Metric
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Expression:
     rows: Histogram = field(default_factory=lambda: Histogram(ROWS))
 
 
-class ComputeTally:
+class ComputeTally(Page):
     """Give it to a compute service as its observer; show `render()` under `/metrics`."""
 
     def __init__(self, statsd: ComputeStatsd | None = None, *, with_process: bool = True) -> None:
@@ -39,7 +39,7 @@ class ComputeTally:
         self._invalid: dict[tuple[str, str], int] = {}
         self._expressions: dict[str, _Expression] = {}
         self._gauges: dict[Metric, Callable[[], float]] = {}
-        self._registry = new_registry(self, with_process=with_process)
+        super().__init__(with_process=with_process)
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
         """Show what `read` says as this gauge."""
@@ -62,14 +62,7 @@ class ComputeTally:
         if self._statsd is not None:
             self._statsd.call_ended(call)
 
-    def render(self) -> bytes:
-        """In the Prometheus text format."""
-        from prometheus_client import generate_latest
-
-        return generate_latest(self._registry)
-
     def collect(self) -> Iterator[Family]:
-        """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         for metric, read in self._gauges.items():
             yield numbers(metric, [((), read())])

@@ -33,6 +33,9 @@ _MOST_COLUMNS = 500
 _LAST_S = 2.0
 """How long the end of a process waits for a webhook."""
 
+OK, FAILED = "ok", "failed"
+"""What becomes of a message."""
+
 Labels = tuple[str, str]
 
 
@@ -63,6 +66,8 @@ class DriftObserver(Observer):
         self._closing = threading.Event()
         self._watches: dict[Labels, tuple[str, DriftWatch]] = {}
         self._columns: dict[str, tuple[Plan, list[tuple[str, Column]]]] = {}
+        self._episodes: dict[Labels, int] = {}
+        self._told = {} if options.webhook is None else {OK: 0, FAILED: 0}
         self._thread = threading.Thread(target=self._work, name="inferflow-drift", daemon=True)
         self._thread.start()
 
@@ -75,11 +80,25 @@ class DriftObserver(Observer):
         self._columns.pop(config_id, None)
         for labels in [each for each in list(self._watches) if each[0] == config_id]:
             self._watches.pop(labels, None)
+            self._episodes.pop(labels, None)
 
     def distances(self) -> list[tuple[Labels, float]]:
         """The distance of each column's last window, by config and column."""
         found = [(labels, watch.last) for labels, (_, watch) in list(self._watches.items())]
         return [(labels, look.psi) for labels, look in found if look is not None]
+
+    def drifting(self) -> list[tuple[Labels, int]]:
+        """1 for the columns that drift now, 0 for the others."""
+        watches = list(self._watches.items())
+        return [(labels, int(watch.is_drifting)) for labels, (_, watch) in watches]
+
+    def episodes(self) -> list[tuple[Labels, int]]:
+        """How often each column began to drift."""
+        return [(labels, self._episodes.get(labels, 0)) for labels in list(self._watches)]
+
+    def messages(self) -> list[tuple[tuple[str], int]]:
+        """What became of messages to the webhook."""
+        return [((outcome,), count) for outcome, count in list(self._told.items())]
 
     def close(self) -> None:
         """What waits is not looked at any more."""
@@ -139,8 +158,12 @@ class DriftObserver(Observer):
             "at_ms": int(self._now() * 1000),
         }
         log.warning("drift", extra={"turn": turn, "config_id": plan.config_id, "column": name})
+        if turn == "begun":
+            labels = (plan.config_id, name)
+            self._episodes[labels] = self._episodes.get(labels, 0) + 1
         if self._options.webhook is not None:
-            self._options.webhook.tell(event, self._closing.wait)
+            is_taken = self._options.webhook.tell(event, self._closing.wait)
+            self._told[OK if is_taken else FAILED] += 1
 
 
 def _chosen(plan: Plan, features: Iterable[str]) -> Iterable[tuple[str, Column]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from inferflow._version import __version__
 from inferflow.telemetry import feature_table, table
 from inferflow.telemetry.histogram import LATENCY_S, ROWS, Histogram
-from inferflow.telemetry.prometheus import histograms, new_registry, numbers
+from inferflow.telemetry.prometheus import Page, histograms, numbers
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric as Family
@@ -38,7 +38,7 @@ class _Method:
     keys: Histogram = field(default_factory=lambda: Histogram(ROWS))
 
 
-class FeatureTally:
+class FeatureTally(Page):
     """Give it to a feature store as its observer; show `render()` under `/metrics`."""
 
     def __init__(self, *, with_process: bool = True) -> None:
@@ -46,7 +46,7 @@ class FeatureTally:
         self._callers: Counter[tuple[str, str, str]] = Counter()
         self._rows: Counter[tuple[str, str, str]] = Counter()
         self._methods: dict[tuple[str, str], _Method] = {}
-        self._registry = new_registry(self, with_process=with_process)
+        super().__init__(with_process=with_process)
 
     def call_ended(self, call: Call) -> None:
         self._calls[call.method, call.entity, call.outcome] += 1
@@ -62,14 +62,7 @@ class FeatureTally:
         for state, count in states.items():
             self._rows[entity, group, state] += count
 
-    def render(self) -> bytes:
-        """In the Prometheus text format."""
-        from prometheus_client import generate_latest
-
-        return generate_latest(self._registry)
-
     def collect(self) -> Iterator[Family]:
-        """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         yield numbers(feature_table.REQUESTS, list(self._calls.items()))
         yield numbers(feature_table.CALLER_REQUESTS, list(self._callers.items()))

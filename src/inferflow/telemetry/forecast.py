@@ -12,8 +12,9 @@ import threading
 from collections.abc import Callable
 from math import exp
 
-AHEAD_S = 300.0
-"""About as long as it takes to decide on more processes, start them and warm them up."""
+AHEAD_S = 600.0
+"""As far as the forecast that Prometheus records: longer than it takes to decide on more processes,
+find room for them, start them and warm them up."""
 LEVEL_S, TREND_S = 60.0, 300.0
 """How long readings are remembered, by which two thirds of a change are noticed."""
 _SHORTEST_S = 5.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from inferflow._version import __version__
 from inferflow.telemetry import gateway_table, table
 from inferflow.telemetry.histogram import LATENCY_S, Histogram
-from inferflow.telemetry.prometheus import histograms, new_registry, numbers
+from inferflow.telemetry.prometheus import Page, histograms, numbers
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric as Family
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 
 
-class GatewayTally:
+class GatewayTally(Page):
     """Tell it how each request was answered; show `render()` under `/metrics`."""
 
     def __init__(self, *, with_process: bool = True) -> None:
         self._answers: Counter[tuple[str, str, str]] = Counter()
         self._durations: dict[tuple[str, str], Histogram] = {}
-        self._registry = new_registry(self, with_process=with_process)
+        super().__init__(with_process=with_process)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         method = method if method in _METHODS else "other"
@@ -37,14 +37,7 @@ class GatewayTally:
             found = self._durations[method, route] = Histogram(LATENCY_S)
         found.add(seconds)
 
-    def render(self) -> bytes:
-        """In the Prometheus text format."""
-        from prometheus_client import generate_latest
-
-        return generate_latest(self._registry)
-
     def collect(self) -> Iterator[Family]:
-        """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         yield numbers(gateway_table.REQUESTS, list(self._answers.items()))
         yield histograms(gateway_table.REQUEST_DURATION, list(self._durations.items()))

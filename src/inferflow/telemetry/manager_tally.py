@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from inferflow._version import __version__
 from inferflow.telemetry import manager_table, table
 from inferflow.telemetry.histogram import LATENCY_S, Histogram
-from inferflow.telemetry.prometheus import histograms, new_registry, numbers
+from inferflow.telemetry.prometheus import Page, histograms, numbers
 from inferflow.telemetry.table import Metric
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Labels = tuple[str, ...]
 Read = Callable[[], Iterable[tuple[Labels, float]]]
 
 
-class ManagerTally:
+class ManagerTally(Page):
     def __init__(self, *, with_process: bool = True) -> None:
         self._calls: Counter[Labels] = Counter()
         self._durations: dict[Labels, Histogram] = {}
@@ -30,7 +30,7 @@ class ManagerTally:
         self._keys_failed: Counter[str] = Counter()
         self._failed_ticks = 0
         self._reads: dict[Metric, Read] = {}
-        self._registry = new_registry(self, with_process=with_process)
+        super().__init__(with_process=with_process)
 
     def watch(self, metric: Metric, read: Read) -> None:
         """Show what `read` says, by labels, under this name."""
@@ -50,14 +50,7 @@ class ManagerTally:
     def tick_failed(self) -> None:
         self._failed_ticks += 1
 
-    def render(self) -> bytes:
-        """In the Prometheus text format."""
-        from prometheus_client import generate_latest
-
-        return generate_latest(self._registry)
-
     def collect(self) -> Iterator[Family]:
-        """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         yield numbers(manager_table.CALLS, list(self._calls.items()))
         yield histograms(manager_table.CALL_DURATION, list(self._durations.items()))

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from inferflow.errors import MissingExtra
+from inferflow.telemetry.door_table import DOOR_METRICS
 from inferflow.telemetry.table import METRICS, PROCESS_MERGE, Merge
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric as Family
 
 _RULES: dict[str, Merge] = {
-    **{metric.name: metric.merge for metric in METRICS if metric.kind == "gauge"},
+    **{metric.name: metric.merge for metric in (*METRICS, *DOOR_METRICS) if metric.kind == "gauge"},
     **PROCESS_MERGE,
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,13 +29,35 @@ class Collector(Protocol):
     def collect(self) -> Iterable[Family]: ...
 
 
-class Exposition:
+class Page(ABC):
+    """The metrics of one role: what is collected here, and whatever else is to be shown."""
+
+    def __init__(self, *, with_process: bool = True) -> None:
+        """To be called last, for the library may ask at once. Raises MissingExtra."""
+        self._registry = _new_registry(self, with_process=with_process)
+
+    @abstractmethod
+    def collect(self) -> Iterable[Family]:
+        """Called by the library for each rendering."""
+
+    def show(self, collector: Collector) -> None:
+        """From now on, on the same page."""
+        self._registry.register(collector)
+
+    def render(self) -> bytes:
+        """In the Prometheus text format."""
+        from prometheus_client import generate_latest
+
+        return generate_latest(self._registry)
+
+
+class Exposition(Page):
     """A process's metrics as text. `gauges` are read when asked for."""
 
     def __init__(self, tally: Tally, *, with_process: bool = True) -> None:
         self._tally = tally
         self._gauges: dict[Metric, Callable[[], Series]] = {}
-        self._registry = new_registry(self, with_process=with_process)
+        super().__init__(with_process=with_process)
 
     def watch(self, metric: Metric, read: Callable[[], float]) -> None:
         """Show what `read` says as this gauge, which has no labels."""
@@ -44,13 +67,7 @@ class Exposition:
         """The same for one that has labels."""
         self._gauges[metric] = read
 
-    def render(self) -> bytes:
-        from prometheus_client import generate_latest
-
-        return generate_latest(self._registry)
-
     def collect(self) -> Iterator[Family]:
-        """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         for metric, read in list(self._gauges.items()):
             yield numbers(metric, read())
@@ -105,7 +122,7 @@ class Exposition:
             yield numbers(metric, list(counts.items()))
 
 
-def new_registry(collector: Collector, *, with_process: bool) -> CollectorRegistry:
+def _new_registry(collector: Collector, *, with_process: bool) -> CollectorRegistry:
     try:
         import prometheus_client
     except ModuleNotFoundError as missing:

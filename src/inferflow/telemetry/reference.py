@@ -11,12 +11,14 @@ from pathlib import Path
 
 from inferflow.errors import InvalidInput
 from inferflow.telemetry.compute_table import COMPUTE_METRICS, COMPUTE_STATSD
+from inferflow.telemetry.door_table import DOOR_METRICS
 from inferflow.telemetry.errortypes import ERROR_TYPES
 from inferflow.telemetry.feature_table import FEATURE_METRICS
 from inferflow.telemetry.gateway_table import GATEWAY_METRICS
 from inferflow.telemetry.histogram import LATENCY_S, ROWS
 from inferflow.telemetry.manager_table import MANAGER_METRICS
-from inferflow.telemetry.table import METRICS, STATSD, Metric, StatsdMetric
+from inferflow.telemetry.statsd_table import STATSD, StatsdMetric
+from inferflow.telemetry.table import METRICS, Metric
 from inferflow.telemetry.worker_table import WORKER_METRICS
 
 BEGIN, END = "<!-- printed: begin -->", "<!-- printed: end -->"
@@ -28,6 +30,10 @@ def tables() -> str:
         "## Prometheus",
         "",
         *_prometheus(METRICS),
+        "",
+        "## Prometheus, of every role",
+        "",
+        *_prometheus(DOOR_METRICS),
         "",
         "## Prometheus, of a worker",
         "",

@@ -209,7 +209,8 @@ class Tally(Observer):
         return found
 
     def _step(self, config: ConfigTally, step: Step) -> StepTally:
-        at, kind = (config.config, step.name), getattr(step, "kind", "step")
+        at = (config.config, step.name)
+        kind: str = step.kind
         is_full = len(self.steps) >= self._most_steps and at not in self.steps
         if is_full or config.config == OTHER:
             at, kind = (OTHER, OTHER), OTHER

@@ -13,7 +13,7 @@ from inferflow.telemetry.drift_observer import DriftObserver
 from inferflow.telemetry.eventlog import EventLog
 from inferflow.telemetry.forecast import LoadForecast
 from inferflow.telemetry.logs import Logs, setup_logs
-from inferflow.telemetry.prometheus import Exposition
+from inferflow.telemetry.prometheus import Collector, Exposition
 from inferflow.telemetry.settings import TelemetrySettings
 from inferflow.telemetry.statsd import Flusher, StatsdObserver, open_client
 from inferflow.telemetry.tally import Tally
@@ -54,13 +54,20 @@ class Telemetry:
         """The same before it becomes text."""
         return self._exposition.collect()
 
+    def show(self, collector: Collector) -> None:
+        """Metrics of others on the same page."""
+        self._exposition.show(collector)
+
     def watch(self, metric: table.Metric, read: Callable[[], float]) -> None:
         """Show what `read` says as this metric, which has no labels."""
         self._exposition.watch(metric, read)
 
     def watch_drift(self, drift: DriftObserver) -> None:
-        """Show how far columns have drifted."""
+        """Show how far columns have drifted, and whether anybody could be told."""
         self._exposition.watch_series(table.DRIFT, drift.distances)
+        self._exposition.watch_series(table.DRIFTING, drift.drifting)
+        self._exposition.watch_series(table.DRIFT_EPISODES, drift.episodes)
+        self._exposition.watch_series(table.DRIFT_MESSAGES, drift.messages)
 
     def watch_cache(self, cache: Cache) -> None:
         """Show the size of the feature cache; a later one takes its place."""

@@ -16,7 +16,9 @@ from inferflow.tracing import Sampling, Tracer, use_tracer
 @dataclass(frozen=True, slots=True)
 class TracingOptions:
     endpoint: str = ""
-    """The collector's URL; nothing is traced when empty."""
+    """The collector's URL, over HTTP with its path; nothing is traced when empty."""
+    over_http: bool = False
+    """Instead of gRPC."""
     sampling: Sampling = field(default_factory=Sampling)
     service: str = ""
     default_service: str = "inferflow"
@@ -51,6 +53,7 @@ def open_tracing(options: TracingOptions) -> Tracing:
         service=options.service,
         default_service=options.default_service,
         env=options.env,
+        over_http=options.over_http,
     )
     stop = use_tracer(Tracer(otlp.send, options.sampling))
     return Tracing(stop, otlp.close)

@@ -1,4 +1,4 @@
-"""Sends spans to an OpenTelemetry collector, over gRPC, from a thread of its own.
+"""Sends spans to an OpenTelemetry collector, over gRPC or HTTP, from a thread of its own.
 
 The home of OpenTelemetry. Of its SDK only the way out is used: queue, batches, repetition, and the
 variables that steer them (`OTEL_BSP_*`, `OTEL_EXPORTER_OTLP_*`). Its spans would take 15 µs each
@@ -7,6 +7,7 @@ even where no trace is kept; ours are made only where one is, and become its own
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from inferflow.tracing import Span
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace.export import SpanExporter
 
 _LAST_S = 2.0
 """How long the end of a process waits for a collector to take what is left."""
@@ -25,12 +27,19 @@ _UNNAMED = "unknown_service"
 class Otlp:
     """What spans go into. Full queues lose the oldest spans, and no request ever waits."""
 
-    def __init__(self, endpoint: str, *, service: str, default_service: str, env: str) -> None:
-        """`service` wins over what OpenTelemetry's own variables say, `default_service` does
-        not. Raises MissingExtra."""
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        service: str,
+        default_service: str,
+        env: str,
+        over_http: bool = False,
+    ) -> None:
+        """`endpoint` is a URL, over HTTP with its path. `service` wins over what OpenTelemetry's
+        own variables say, `default_service` does not. Raises MissingExtra."""
         try:
             from opentelemetry import trace
-            from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
             from opentelemetry.sdk.trace import ReadableSpan
             from opentelemetry.sdk.trace.export import BatchSpanProcessor
             from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -43,9 +52,10 @@ class Otlp:
         self._kinds = {
             "server": trace.SpanKind.SERVER,
             "client": trace.SpanKind.CLIENT,
+            "producer": trace.SpanKind.PRODUCER,
             "internal": trace.SpanKind.INTERNAL,
         }
-        self._exporter = OTLPSpanExporter(endpoint=endpoint)
+        self._exporter = _http(endpoint) if over_http else _grpc(endpoint)
         self._processor = BatchSpanProcessor(self._exporter)
 
     def send(self, span: Span) -> None:
@@ -89,10 +99,31 @@ class Otlp:
         )
 
 
+def _grpc(endpoint: str) -> SpanExporter:
+    try:
+        from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("otel", for_what="traces over gRPC") from missing
+    return OTLPSpanExporter(endpoint=endpoint)
+
+
+def _http(endpoint: str) -> SpanExporter:
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    except ModuleNotFoundError as missing:
+        raise MissingExtra("otel", for_what="traces over HTTP") from missing
+    exporter: SpanExporter = OTLPSpanExporter(endpoint=endpoint)
+    return exporter
+
+
 def _resource(service: str, default_service: str, env: str) -> Resource:
     from opentelemetry.sdk.resources import Resource
 
-    told = {"service.version": __version__, **({"deployment.environment.name": env} if env else {})}
+    told: dict[str, str | int] = {
+        "service.version": __version__,
+        "process.pid": os.getpid(),  # several processes may be one service
+        **({"deployment.environment.name": env} if env else {}),
+    }
     found = Resource.create({**told, **({"service.name": service} if service else {})})
     if str(found.attributes.get("service.name", _UNNAMED)).startswith(_UNNAMED):
         return found.merge(Resource({"service.name": default_service}))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from inferflow._version import __version__
 from inferflow.telemetry import table, worker_table
 from inferflow.telemetry.histogram import LATENCY_S, ROWS, Histogram
-from inferflow.telemetry.prometheus import histograms, new_registry, numbers
+from inferflow.telemetry.prometheus import Page, histograms, numbers
 from inferflow.telemetry.table import Metric
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class VersionTally:
     unloads: dict[str, int] = field(default_factory=dict)
 
 
-class WorkerTally:
+class WorkerTally(Page):
     """Give it to a worker as its observer; show `render()` under `/metrics`."""
 
     def __init__(self, *, with_process: bool = True) -> None:
@@ -58,17 +58,11 @@ class WorkerTally:
         self._keys: dict[Labels, int] = {}
         self._used: dict[str, list[int]] = {}
         self._gauges: dict[Metric, Read] = {}
-        self._registry = new_registry(self, with_process=with_process)
+        super().__init__(with_process=with_process)
 
     def watch(self, metric: Metric, read: Read) -> None:
         """Show what `read` says, by labels, as this gauge."""
         self._gauges[metric] = read
-
-    def render(self) -> bytes:
-        """In the Prometheus text format."""
-        from prometheus_client import generate_latest
-
-        return generate_latest(self._registry)
 
     # --- what a worker reports --------------------------------------------------------------
 
@@ -134,7 +128,6 @@ class WorkerTally:
     # --- what is shown ----------------------------------------------------------------------
 
     def collect(self) -> Iterator[Family]:
-        """Called by the library for each rendering."""
         yield numbers(table.BUILD_INFO, [((__version__,), 1.0)])
         for metric, read in self._gauges.items():
             yield numbers(metric, read())

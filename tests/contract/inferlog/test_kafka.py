@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from inferflow.app.log_settings import KafkaSettings
 from inferflow.errors import InvalidInput, NotFound, Unreachable
 from inferflow.inferlog.consuming import LogTopic
 from inferflow.inferlog.counting import LogCounts
@@ -18,6 +19,7 @@ from inferflow.inferlog.schemas import SchemaBook
 
 from ...servers.kafka import KafkaServer
 from ...servers.processes import free_port
+from ...servers.spans import for_a_span
 from ...unit.inferlog.worlds import Answer, ranker, three_items
 
 pytestmark = pytest.mark.timeout(300)  # a broker is fetched, and starts slowly on a busy machine
@@ -58,6 +60,25 @@ def test_what_was_logged_is_read_back_from_the_topic(
     scores = [part.columns["rank:score"] for part in found if part.rows == "pairs"]
     assert scores == [[4.5]] * 10
     assert {tuple(part.models) for part in found} == {("rank",)}
+
+
+def test_a_message_of_a_kept_trace_is_a_span_and_carries_it(
+    kafka: KafkaServer, answered: Answer, tmp_path: Path
+) -> None:
+    schemas, topic = SchemaBook(tmp_path), kafka.new_topic()
+    log = opened(kafka, topic, schemas)
+    run = answered(ranker(), three_items())
+    _, span, ended = for_a_span(lambda: log.request_answered(run))
+    for_a_span(lambda: log.request_answered(run), share=0)
+    log.request_answered(run)
+    log.close(30)
+    (sent,) = ended
+    assert (sent.name, sent.kind, sent.error) == (f"send {topic}", "producer", None)
+    assert sent.parent_id == span.context.span_id
+    assert sent.facts["messaging.destination.name"] == topic
+    carried = [dict(headers) for _, headers in topic_of(kafka, topic, schemas).messages()]
+    parents = [headers.get("traceparent") for headers in carried]
+    assert parents == [dict(sent.headers())["traceparent"], None, None]
 
 
 def test_another_way_of_writing_holds_from_then_on(
@@ -178,3 +199,32 @@ def test_reading_where_there_is_no_broker_says_so(tmp_path: Path) -> None:
 def test_options_the_client_does_not_know_are_refused_at_once() -> None:
     with pytest.raises(InvalidInput, match=r"kafka: .*nonsense"):
         KafkaSink(KafkaRules({"nonsense": "1"}, "t"), LogCounts())
+
+
+def private(kafka: KafkaServer, **files: str) -> KafkaSettings:
+    cert, key = map(str, kafka.certs.client())
+    given = {"ca_file": str(kafka.certs.ca), "cert_file": cert, "key_file": key, **files}
+    return KafkaSettings(
+        bootstrap_servers=(kafka.private_address,), security_protocol="ssl", **given
+    )
+
+
+def test_brokers_that_ask_for_certificates_are_logged_to_in_private(
+    kafka: KafkaServer, answered: Answer, tmp_path: Path
+) -> None:
+    schemas, topic, counts = SchemaBook(tmp_path), kafka.new_topic(), LogCounts()
+    words = private(kafka).chosen()
+    log = InferenceLog(KafkaSink(KafkaRules(words, topic), counts), counts, keep=schemas.keep)
+    log.request_answered(answered(ranker(), three_items(tracking_id="t")))
+    log.close(30)
+    assert log.counts.snapshot()["delivered"] == 1
+    (found,) = LogTopic(words, topic, schemas.find).rows()
+    assert found.tracking_id == "t"
+
+
+def test_a_stranger_is_not_taken_in_by_them(kafka: KafkaServer, tmp_path: Path) -> None:
+    words = private(kafka, cert_file="", key_file="").chosen()
+    topic = LogTopic(words, "any", SchemaBook(tmp_path).find)
+    topic.patience_s = 2.0
+    with pytest.raises(Unreachable):
+        list(topic.rows())

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inferflow.telemetry import TelemetrySettings, open_telemetry
 from inferflow.telemetry.drift import BINS, DriftRule, DriftWatch, Histogram, edges_of, psi
 from inferflow.telemetry.drift_observer import DriftObserver, DriftOptions
 from inferflow.telemetry.drift_webhook import Webhook
@@ -158,6 +159,7 @@ def test_a_webhook_is_told_once_of_scores_that_drift_and_once_that_it_is_over(
         rising.by = 100.0
         ask(40)
         begun = hook.next()
+        drifted = {labels for labels, is_drifting in drift.drifting() if is_drifting}
         rising.by = 0.0
         ask(20)
         over = hook.next()
@@ -172,6 +174,10 @@ def test_a_webhook_is_told_once_of_scores_that_drift_and_once_that_it_is_over(
         ("shop", "product:facts:price"),
         ("shop", "product:facts:rating"),
     }
+    assert drifted == {("shop", "blend:score")}
+    assert not any(is_drifting for _, is_drifting in drift.drifting())
+    assert {labels: n for labels, n in drift.episodes() if n} == {("shop", "blend:score"): 1}
+    assert drift.messages() == [(("ok",), 2), (("failed",), 0)]
     body = json.dumps(begun, sort_keys=True).encode()
     signed = hmac.new(b"secret", body, hashlib.sha256).hexdigest()
     assert hook.headers[0]["x-inferflow-signature"] == f"sha256={signed}"
@@ -192,6 +198,36 @@ def test_a_webhook_that_never_answers_is_given_up_and_told_of(
     assert caplog.messages == ["drift_webhook_refused"] * 4 + ["drift_webhook_failed"]
 
 
+def test_messages_that_nobody_takes_are_counted(make_shop: Any) -> None:
+    rising = Rising()
+    models = {"ranker": model(rising, inputs={"x": "FP32[N,3]"}, outputs={"s": "FP32[N]"})}
+    webhook = Webhook("http://127.0.0.1:1/", attempts=1)
+    drift = DriftObserver(DriftOptions(1.0, rule=DriftRule(3, windows=1), webhook=webhook))
+    shop = make_shop(drift, world={"models": models})
+    while not drift.distances():
+        shop.score()
+    rising.by = 100.0
+    while not any(count for _, count in drift.messages()):
+        shop.score()
+    drift.close()
+    assert dict(drift.messages())["failed",] >= 1
+
+
+def test_a_server_shows_what_drifts(make_shop: Any) -> None:
+    telemetry = open_telemetry(TelemetrySettings())
+    drift = DriftObserver(DriftOptions(1.0, rule=DriftRule(window=3, windows=1)))
+    telemetry.watch_drift(drift)
+    shop = make_shop(drift)
+    while not drift.distances():
+        shop.score()
+    page = telemetry.render().decode()
+    drift.close()
+    telemetry.close()
+    assert 'inferflow_drift_active{column="blend:score",config="shop"} 0.0' in page
+    assert 'inferflow_drift_episodes_total{column="blend:score",config="shop"} 0.0' in page
+    assert "inferflow_drift_webhook_messages_total{" not in page  # nobody is to be told
+
+
 def test_nothing_is_looked_at_beyond_the_share(make_shop: Any) -> None:
     drift = DriftObserver(DriftOptions(0.1), chance=lambda: 0.1)
     shop = make_shop(drift)
@@ -209,3 +245,4 @@ def test_a_config_that_is_removed_is_forgotten(make_shop: Any) -> None:
     drift.close()
     drift.plan_removed("shop")
     assert drift.distances() == []
+    assert drift.drifting() == drift.episodes() == []

@@ -21,7 +21,16 @@ from inferflow.telemetry.table import METRICS
 from inferflow.telemetry.tally import Tally
 
 MODES = get_args(Mode)
-SEEN_BY_A_SERVER = {"inferflow_forecast_requests_per_second", "inferflow_drift_psi"}
+SEEN_BY_A_SERVER = {
+    metric.name
+    for metric in (
+        table.FORECAST,
+        table.DRIFT,
+        table.DRIFTING,
+        table.DRIFT_EPISODES,
+        table.DRIFT_MESSAGES,
+    )
+}
 SEEN_BY_A_PARENT = {
     metric.name
     for metric in (

@@ -8,7 +8,8 @@ import pytest
 
 from inferflow.errors import InvalidInput
 from inferflow.telemetry.reference import page
-from inferflow.telemetry.table import METRICS, STATSD
+from inferflow.telemetry.statsd_table import STATSD
+from inferflow.telemetry.table import METRICS
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 

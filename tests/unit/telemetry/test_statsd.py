@@ -13,7 +13,7 @@ from inferflow.engine.request import ScoreRequest
 from inferflow.errors import MissingExtra
 from inferflow.telemetry import TelemetrySettings, open_telemetry
 from inferflow.telemetry.statsd import StatsdObserver, open_client
-from inferflow.telemetry.table import STATSD
+from inferflow.telemetry.statsd_table import STATSD
 
 ROUTER = ("inferflow.router.api.request.total", "inferflow.router.api.request.latency")
 LINE = re.compile(r"(?P<name>[^:]+):(?P<value>[^|]+)\|(?P<kind>c|ms|g)\|#(?P<tags>.+)")

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from inferflow.errors import MissingExtra
 from inferflow.telemetry.logs import setup_logs
 from inferflow.telemetry.tracing import TracingOptions, open_tracing
 from inferflow.telemetry.tracing_steps import StepSpans
 from inferflow.tracing import Sampling, Span, Tracer, enter_span, read_context, tracer_in_use
 
-from ...servers.otlp import collecting
+from ...servers.otlp import collecting, collecting_over_http
 
 PARENT = f"00-{'a' * 32}-{'b' * 16}-01"
 
@@ -108,6 +109,34 @@ def test_a_collector_gets_what_was_noted(monkeypatch: pytest.MonkeyPatch) -> Non
     assert tracer_in_use() is None
 
 
+def test_a_collector_may_be_spoken_to_over_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=blue")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+    with collecting_over_http() as collector:
+        url = f"{collector.url}/v1/traces"
+        tracing = open_tracing(TracingOptions(url, over_http=True, default_service="shop-serve"))
+        tracer = tracer_in_use()
+        assert tracer is not None
+        span = tracer.begin("Predict/Infer", "server", read_context(PARENT))
+        span.child("send logs", "producer").end()
+        span.end()
+        tracing.close()
+    sent, seen = collector.spans
+    assert (seen.service, seen.name, seen.trace_id) == ("shop-serve", span.name, "a" * 32)
+    assert (sent.kind, sent.parent_id) == (4, seen.span_id)
+    assert collector.headers[0]["x-tenant"] == "blue"
+    assert collector.headers[0]["content-type"] == "application/x-protobuf"
+
+
+def test_what_http_needs_and_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=r"traces over HTTP needs: .*otel"):
+        open_tracing(TracingOptions("http://127.0.0.1:4318/v1/traces", over_http=True))
+    assert tracer_in_use() is None
+
+
 @pytest.mark.parametrize(
     ("chosen", "variable", "seen"),
     [("mine", "theirs", "mine"), ("", "theirs", "theirs"), ("", None, "default")],
@@ -155,8 +184,6 @@ print([name for name in sys.modules if name.startswith("opentelemetry")])
 
 
 def test_a_missing_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from inferflow.errors import MissingExtra
-
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace.export", None)
     with pytest.raises(MissingExtra, match="otel"):
         open_tracing(TracingOptions("http://127.0.0.1:4317"))

@@ -14,16 +14,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import helper
 
 from inferflow.demo import write_shop
 
-from .worker_process import MAIN, scale
+from .role_process import MAIN
+from .worker_process import scale
 
 ROOT = Path(__file__).parents[2]
 UI = ROOT / "ui"
 DIST = ROOT / "src" / "inferflow" / "ui" / "dist"
 NODE, CHROMIUM = shutil.which("node"), shutil.which("chromium")
+
+MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
 # Free ports, and patience short enough to watch a worker die.
 SETTINGS = {
@@ -104,15 +109,29 @@ def _told(up: subprocess.Popen[str], log: Path) -> Running:
     return Running(gateway[1], manager[1])
 
 
+def hostile() -> bytes:
+    """A model with markup wherever a model may hold a text."""
+    model = onnx.load_from_string(scale(2))
+    model.doc_string = model.graph.doc_string = model.producer_name = MARKUP
+    helper.set_model_props(model, {"author": MARKUP, MARKUP: "x"})
+    model.graph.name = model.graph.node[1].name = MARKUP
+    model.graph.node[1].output[0] = model.graph.output[1].name = MARKUP
+    content: bytes = model.SerializeToString()
+    return content
+
+
+@pytest.mark.scenario("G11", "H8")
 @pytest.mark.timeout(420)
 def test_every_page_works_in_a_real_browser(running: Running, tmp_path: Path) -> None:
     model = tmp_path / "model.onnx"
     model.write_bytes(scale(2))
+    (tmp_path / "hostile.onnx").write_bytes(hostile())
     told = {
         "UI_ADDRESS": running.gateway,
         "UI_MANAGER": running.manager,
         "UI_PYTHON": sys.executable,
         "UI_MODEL": str(model),
+        "UI_HOSTILE": str(tmp_path / "hostile.onnx"),
         "UI_CHROMIUM": str(CHROMIUM),
         "UI_TEST_RESULTS": str(tmp_path / "results"),
     }

@@ -12,5 +12,5 @@ export const meQuery = queryOptions({
 export function useMay(permission: string): boolean {
   const { data } = useQuery(meQuery);
   if (!data) return false;
-  return data.auth === "off" || data.permissions.includes(permission) || data.permissions.includes("admin");
+  return data.auth === "off" || data.permissions.includes(permission);
 }

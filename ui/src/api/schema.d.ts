@@ -361,7 +361,7 @@ export interface paths {
         };
         /**
          * Log Stats
-         * @description What there is, counted by config.
+         * @description What there is, counted by config, and the files that could not be counted.
          */
         get: operations["log_stats_api_v1_logs_stats_get"];
         put?: never;
@@ -1412,6 +1412,12 @@ export interface components {
              * @description 0: never.
              */
             expires_ms: number;
+            /**
+             * Is Own
+             * @description What this gateway calls the fleet with; it cannot be revoked here.
+             * @default false
+             */
+            is_own: boolean;
             /** Key Id */
             key_id: string;
             /** Last Used Ms */
@@ -1851,6 +1857,11 @@ export interface components {
         LogCounts: {
             /** Configs */
             configs: components["schemas"]["LogCount"][];
+            /**
+             * Unreadable
+             * @description Files that cannot be read, and count nowhere.
+             */
+            unreadable: string[];
         };
         /** LogPage */
         LogPage: {
@@ -2331,11 +2342,6 @@ export interface components {
             model_config_id: string;
             /** Pairs */
             pairs?: components["schemas"]["ScoredPair"][] | null;
-            /**
-             * Recording
-             * @description Under which id what happened is kept.
-             */
-            recording: string | null;
             /** Request Error */
             request_error: string | null;
             /** Slates */

@@ -61,6 +61,7 @@ class SaidSocket {
 function opened() {
   const sockets: SaidSocket[] = [];
   const pauses: number[] = [];
+  const clock = { ms: 0 };
   let again: () => void = () => undefined;
   const live = openLive(
     () => {
@@ -72,8 +73,9 @@ function opened() {
       pauses.push(ms);
       again = act;
     },
+    () => clock.ms,
   );
-  return { live, sockets, pauses, again: () => again() };
+  return { live, sockets, pauses, clock, again: () => again() };
 }
 
 test("a socket that is lost is opened again, after growing pauses until something is heard", () => {
@@ -106,4 +108,11 @@ test("with a key the first word is the key", () => {
   sockets[0]?.onopen?.();
   expect(sockets[0]?.sent).toEqual([JSON.stringify({ type: "auth", key: "ifk_1" })]);
   setKey(null);
+});
+
+test("whoever listens for long says now and then that it is there", () => {
+  const { live, sockets, clock } = opened();
+  live.subscribe(() => undefined);
+  for (clock.ms = 0; clock.ms <= 150_000; clock.ms += 1_000) sockets[0]?.say(metrics(clock.ms));
+  expect(sockets[0]?.sent).toEqual(['{"type":"ping"}', '{"type":"ping"}']);
 });

@@ -1,7 +1,8 @@
 /** What the gateway tells every second, kept for whoever draws it.
  *
  * One socket per tab. It reconnects by itself, with growing pauses; what was drawn stays until news come. A subscriber
- * is told of every message; `useLive(select)` draws again only when what it selected has changed.
+ * is told of every message; `useLive(select)` draws again only when what it selected has changed. It says now and then
+ * that it is there, for the gateway leaves those who say nothing.
  */
 import { currentKey, onKeyChange } from "../api/key";
 import type { LiveEvent, LiveMessage, Metrics } from "../api/types";
@@ -23,6 +24,8 @@ export type LiveSocket = {
 
 const KEPT_MS = 5 * 60 * 1000;
 const KEPT_EVENTS = 100;
+const SAY_EVERY_MS = 60 * 1000;
+const PING = JSON.stringify({ type: "ping" });
 const PAUSES_MS = [500, 1_000, 2_000, 5_000, 10_000];
 
 export const NOTHING_YET: LiveState = { link: "connecting", latest: null, history: [], events: [] };
@@ -47,7 +50,11 @@ export function after(state: LiveState, message: LiveMessage): LiveState {
   return { ...state, link: "live", events: [message, ...state.events].slice(0, KEPT_EVENTS) };
 }
 
-export function openLive(open: () => WebSocket, later: (act: () => void, ms: number) => void): LiveSocket {
+export function openLive(
+  open: () => WebSocket,
+  later: (act: () => void, ms: number) => void,
+  now: () => number = Date.now,
+): LiveSocket {
   let state = NOTHING_YET;
   let socket: WebSocket | null = null;
   let failures = 0;
@@ -67,6 +74,7 @@ export function openLive(open: () => WebSocket, later: (act: () => void, ms: num
   const connect = (): void => {
     if (listeners.size === 0) return;
     const opening = open();
+    let saidAt = now();
     socket = opening;
     opening.onopen = () => {
       const key = currentKey();
@@ -74,6 +82,10 @@ export function openLive(open: () => WebSocket, later: (act: () => void, ms: num
     };
     opening.onmessage = ({ data }) => {
       failures = 0;
+      if (now() - saidAt > SAY_EVERY_MS) {
+        opening.send(PING);
+        saidAt = now();
+      }
       hear(JSON.parse(String(data)) as LiveMessage);
     };
     opening.onclose = () => {

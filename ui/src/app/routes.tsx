@@ -1,4 +1,5 @@
 /** Each page is a file of its own that is fetched when it is first opened. */
+import Box from "@mui/material/Box";
 import { lazy, Suspense, type ComponentType, type ReactNode } from "react";
 import type { RouteObject } from "react-router";
 import type { Part } from "../api/types";
@@ -13,12 +14,18 @@ function opened(load: () => Promise<{ default: ComponentType }>, part?: Part): R
   const Page = lazy(load);
   return (
     <PartGate part={part}>
-      <Suspense fallback={<LoadingFace />}>
+      <Suspense fallback={<Waiting />}>
         <Page />
       </Suspense>
     </PartGate>
   );
 }
+
+const Waiting = () => (
+  <Box sx={{ p: { xs: 2, md: 3 } }}>
+    <LoadingFace />
+  </Box>
+);
 
 const children: RouteObject[] = [...PAGES, ...INNER_PAGES].map(({ path, load, part }) => ({
   path,

@@ -16,6 +16,8 @@ export type Column<Row> = {
   /** Given, the column can be sorted by it. */
   by?: (row: Row) => string | number;
   numeric?: boolean;
+  /** No wider than what is in it. */
+  narrow?: boolean;
   /** Left out on narrow screens. */
   wideOnly?: boolean;
 };
@@ -114,7 +116,16 @@ function press(event: KeyboardEvent, pick: () => void): void {
   pick();
 }
 
-const shownAt = ({ wideOnly, numeric }: { wideOnly?: boolean; numeric?: boolean }) => ({
+const shownAt = ({
+  wideOnly,
+  numeric,
+  narrow,
+}: {
+  wideOnly?: boolean;
+  numeric?: boolean;
+  narrow?: boolean;
+}) => ({
+  width: narrow ? "1%" : undefined,
   display: wideOnly ? { xs: "none", md: "table-cell" } : undefined,
   whiteSpace: numeric ? "nowrap" : undefined,
 });

@@ -28,6 +28,7 @@ from inferflow.api.gateway.ports import Ports
 from inferflow.api.gateway.rates import Rates
 from inferflow.api.gateway.scoring import scoring_router
 from inferflow.api.gateway.shielding import BodyShield, FrontDoor, Reception
+from inferflow.api.gateway.socket_shield import SocketShield
 from inferflow.api.gateway.tracing import TracedRequests
 from inferflow.tracing import tracer_in_use
 
@@ -52,6 +53,7 @@ def make_app(ports: Ports) -> FastAPI:
     answer_errors(app)
     describe(app)
     app.add_middleware(BodyShield, bounds=ports.bounds)
+    app.add_middleware(SocketShield, bounds=ports.bounds)
     if ports.bounds.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -60,7 +62,7 @@ def make_app(ports: Ports) -> FastAPI:
             allow_headers=["*"],
             expose_headers=_EXPOSED,
         )
-    app.add_middleware(FrontDoor, bounds=ports.bounds, is_open=ports.gate.is_open)
+    app.add_middleware(FrontDoor, bounds=ports.bounds, gate=ports.gate)
     app.add_middleware(Reception, metrics=ports.metrics)
     tracer = tracer_in_use()
     if tracer is not None:
@@ -72,7 +74,7 @@ def _routers(ports: Ports, door: Door) -> Iterable[APIRouter]:
     yield health_router(ports, door)
     yield scoring_router(ports)
     yield oip_router(ports)
-    yield from management_routers(ports.office)
+    yield from management_routers(ports.office, ports.bounds)
 
 
 def _mount(app: FastAPI, door: Door, routers: Iterable[APIRouter]) -> None:

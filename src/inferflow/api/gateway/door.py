@@ -7,6 +7,8 @@ few seconds.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -23,13 +25,14 @@ from inferflow.api.gateway.failing import refusal, request_id_of
 from inferflow.api.gateway.ports import ANYBODY, Caller
 from inferflow.api.gateway.rates import Rates
 from inferflow.api.gateway.rules import RULES, Rule, is_change
-from inferflow.errors import EngineFault, InferflowError, Unauthenticated
+from inferflow.api.gateway.shielding import source_of
+from inferflow.errors import EngineFault, InferflowError, TooManySockets, Unauthenticated
 from inferflow.rpc.headers import AUTHORIZATION
 from inferflow.telemetry.audit import audited
 
 WHAT = "an API key"
 _KEY_WITHIN_S = 5.0
-_POLICY = 1008
+_POLICY, _TRY_AGAIN = 1008, 1013
 _HEADER = AUTHORIZATION.encode()
 _WRONG = 400
 _LONGEST = 200
@@ -53,28 +56,43 @@ class Door:
         guarded = self._guarded(route.app, rule)
         route.app = _noted(guarded, name) if is_change(name) else guarded
 
-    async def admit(self, scope: Scope, rule: Rule, key: str) -> Caller:
-        """Raises Unauthenticated, PermissionDenied or RateLimited."""
+    async def admit(self, scope: Scope, rule: Rule, key: str, *, counts: bool = True) -> Caller:
+        """Unless it `counts` not, it is one of the calls that the caller's rate allows. Raises
+        Unauthenticated, PermissionDenied or RateLimited."""
         if rule.needs is None:
             return ANYBODY
         about = scope["path_params"].get(rule.about) if rule.about else None
-        shown = Credentials(key=key, source=_source(scope))
-        card = await self._gate.admit(shown, needs=rule.needs, model=about)
+        shown = Credentials(key=key, source=source_of(scope))
+        card = await self._gate.admit(shown, needs=rule.needs, model=about, counts=counts)
+        if rule.also is not None:
+            card.require(rule.also)
         caller = ANYBODY if self._gate.is_open else _caller(card, key)
-        self._rates.take(caller, shown.source)
+        if counts:
+            self._rates.take(caller, shown.source)
         return caller
 
     async def identify(self, scope: Scope, key: str) -> Caller:
         """Whose key it is, whatever it is good for. Raises Unauthenticated or RateLimited."""
-        shown = Credentials(key=key, source=_source(scope))
-        return _caller(await self._gate.admit(shown, needs=frozenset(Permission)), key)
+        shown = Credentials(key=key, source=source_of(scope))
+        with self.counting():
+            return _caller(await self._gate.admit(shown, needs=frozenset(Permission)), key)
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Whoever is turned away in this block counts as such."""
+        try:
+            yield
+        except InferflowError as refused:
+            self._gate.refusals.note_unknown(refused)
+            raise
 
     def _guarded(self, app: ASGIApp, rule: Rule) -> ASGIApp:
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             state: dict[str, Any] = {**scope.get("state", {})}
             scope["state"] = state
             if scope["type"] == "http":
-                state["caller"] = await self.admit(scope, rule, shown_key(scope))
+                with self.counting():
+                    state["caller"] = await self.admit(scope, rule, shown_key(scope))
             else:
                 state["door"], state["rule"] = self, rule
             await app(scope, receive, send)
@@ -125,10 +143,6 @@ def shown_key(scope: Scope) -> str:
     return bearer(shown, what=WHAT) if shown else ""
 
 
-def _source(scope: Scope) -> str:
-    return scope["client"][0] if scope.get("client") else ""
-
-
 def _caller(card: KeyCard, key: str) -> Caller:
     has_own_rate = card.rate is not None
     return Caller(card.key_id, card.name, card.permissions, key, has_own_rate, card.models)
@@ -147,20 +161,32 @@ async def admit_socket(websocket: WebSocket) -> Caller:
     rule: Rule = websocket.state.rule
     await websocket.accept()
     try:
-        key = shown_key(websocket.scope)
-        if not key and rule.needs is not None and not door.is_open:
-            key = await _first_message(websocket)
-        return await door.admit(websocket.scope, rule, key)
+        with door.counting():
+            key = shown_key(websocket.scope)
+            if not key and rule.needs is not None and not door.is_open:
+                key = await _first_message(websocket)
+            caller = await door.admit(websocket.scope, rule, key)
+        websocket.state.seat.belongs_to(caller.key_id)
+        return caller
     except InferflowError as refused:
         response = refusal(refused, websocket.url.path, request_id_of(websocket.scope))
         await websocket.send_text(bytes(response.body).decode())
-        raise WebSocketException(_POLICY, str(refused)[:100]) from refused
+        code = _TRY_AGAIN if isinstance(refused, TooManySockets) else _POLICY
+        raise WebSocketException(code, str(refused)[:100]) from refused
 
 
-async def readmit(websocket: WebSocket, caller: Caller) -> None:
-    """Count one more message of a caller who may have lost its rights since. Raises as
-    `Door.admit` does."""
-    await websocket.state.door.admit(websocket.scope, websocket.state.rule, caller.credential)
+async def readmit(websocket: WebSocket, caller: Caller, *, counts: bool = True) -> None:
+    """One more message of a caller who may have lost its rights since. Raises as `Door.admit`
+    does."""
+    door: Door = websocket.state.door
+    rule: Rule = websocket.state.rule
+    with door.counting():
+        await door.admit(websocket.scope, rule, caller.credential, counts=counts)
+
+
+async def still_may(websocket: WebSocket, caller: Caller) -> None:
+    """The same for a caller who says nothing."""
+    await readmit(websocket, caller, counts=False)
 
 
 async def _first_message(websocket: WebSocket) -> str:

@@ -92,6 +92,14 @@ class Bounds:
     """Pages of other hosts that may call from a browser."""
     is_loopback: bool = True
     """Only this machine can connect; so whoever asks by another name was led here."""
+    sockets: int = 1_000
+    """Open at a time, in all."""
+    sockets_each: int = 200
+    """Open at a time, of one key; of one address while no key is known."""
+    socket_idle_ms: float = 600_000.0
+    """A socket that says nothing for so long is closed."""
+    socket_look_ms: float = 1_000.0
+    """How often the key of an open socket is looked at."""
 
 
 @dataclass(frozen=True, slots=True)

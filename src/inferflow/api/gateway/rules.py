@@ -16,6 +16,8 @@ class Rule:
     needs: Permission | frozenset[Permission] | None
     """Of several, any one is enough. None: anybody may."""
     about: str = ""
+    also: Permission | None = None
+    """Wanted beside the other."""
 
 
 _ANYBODY = Rule(None)
@@ -27,6 +29,7 @@ _ABOUT_MODEL = Rule(_LOOK, "model")
 _VIEW = Rule(Permission.VIEW)
 _CONFIGURE = Rule(Permission.CONFIGURE)
 _VIEW_CONFIG = Rule(Permission.VIEW, "config_id")
+_PLAY = Rule(Permission.VIEW, "config_id", also=Permission.INFERENCE)
 _CHANGE_CONFIG = Rule(Permission.CONFIGURE, "config_id")
 _ADMIN = Rule(Permission.ADMIN)
 _UPLOAD = Rule(Permission.UPLOAD, "name")
@@ -74,7 +77,7 @@ RULES: dict[str, Rule] = {
     "PUT /api/v1/configs/{config_id}": _CHANGE_CONFIG,
     "POST /api/v1/configs/{config_id}/rollback": _CHANGE_CONFIG,
     "GET /api/v1/samples": _VIEW,
-    "POST /api/v1/playground/{config_id}": _VIEW_CONFIG,
+    "POST /api/v1/playground/{config_id}": _PLAY,
     "GET /api/v1/recordings": _VIEW,
     "GET /api/v1/recordings/{recording}": _VIEW,
     "GET /api/v1/models": _VIEW,
@@ -116,4 +119,5 @@ def told(rule: Rule) -> str:
     if rule.needs is None:
         return ""
     needs = rule.needs if isinstance(rule.needs, frozenset) else {rule.needs}
-    return "any" if needs == frozenset(Permission) else " or ".join(sorted(needs))
+    said = "any" if needs == frozenset(Permission) else " or ".join(sorted(needs))
+    return said if rule.also is None else f"{said} and {rule.also}"

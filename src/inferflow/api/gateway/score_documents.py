@@ -77,10 +77,13 @@ class AnswerHead(BaseModel):
     config_version: str
     columns: list[str]
     request_error: str | None
+
+
+class KeptAnswerHead(AnswerHead):
     recording: str | None = Field(description="Under which id what happened is kept.")
 
 
-class ScoreAnswer(AnswerHead):
+class ScoreAnswer(KeptAnswerHead):
     model_config = ConfigDict(
         json_schema_extra={
             "example": {
@@ -102,12 +105,12 @@ class ScoreAnswer(AnswerHead):
     targets: list[ScoredTarget]
 
 
-class PairsAnswer(AnswerHead):
+class PairsAnswer(KeptAnswerHead):
     pairs: list[ScoredPair]
     targets: list[ScoredTarget] | None = None
 
 
-class SlatesAnswer(AnswerHead):
+class SlatesAnswer(KeptAnswerHead):
     slates: list[ScoredSlate]
     targets: list[ScoredTarget] | None = None
 

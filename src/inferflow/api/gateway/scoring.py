@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 import orjson
@@ -31,6 +32,8 @@ from inferflow.engine.request import ScoreRequest, request_from
 from inferflow.errors import InferflowError, InvalidRequest, NotFound, PermissionDenied
 
 JSON = "application/json"
+MANY = 1_000
+"""Targets whose answer is written in a thread, for it takes milliseconds."""
 Explain = Annotated[bool, Query(description="Keep what happens, under the answer's `recording`.")]
 
 
@@ -106,7 +109,10 @@ class _Scorer:
             raise InvalidRequest("deadline_ms", f"{given} is not a number of milliseconds above 0")
         elif isinstance(given, int | float) and given > most:
             asked.deadline_ms = most
-        return written(await scoring.score(asked, about), asked.tracking_id)
+        scores = await scoring.score(asked, about)
+        if len(scores.ids) < MANY:
+            return written(scores, asked.tracking_id)
+        return await asyncio.to_thread(written, scores, asked.tracking_id)
 
     def _required(self) -> Scoring:
         if self._scoring is None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from inferflow.access.gate import Gate, OpenGate
 from inferflow.api.beside import request_id
 from inferflow.api.gateway.failing import UNEXPECTED, problem_response, refusal, request_id_of
 from inferflow.api.gateway.inflating import Inflater
@@ -23,10 +24,12 @@ from inferflow.rpc.headers import REQUEST_ID
 
 log = logging.getLogger(__name__)
 
-_HTTP, _SOCKET = "http", "websocket"
+_HTTP, SOCKET = "http", "websocket"
 _UPLOAD = re.compile(r"/api/v1/models/[^/]+/versions")
 _OURS = re.compile(r"localhost|[0-9.]+|\[[0-9a-fA-F:.]+\]")
 _MIB = 1024 * 1024
+_DENIAL = "websocket.http.response"
+_STARTS = ("http.response.start", f"{_DENIAL}.start")
 _ALWAYS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -38,7 +41,7 @@ class Reception:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in (_HTTP, _SOCKET):
+        if scope["type"] not in (_HTTP, SOCKET):
             await self._app(scope, receive, send)
             return
         given = header(scope, REQUEST_ID)
@@ -49,7 +52,7 @@ class Reception:
 
         async def told(message: Message) -> None:
             nonlocal status
-            if message["type"] == "http.response.start":
+            if message["type"] in _STARTS:
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *beside]
             await send(message)
@@ -79,17 +82,20 @@ class FrontDoor:
     name this machine's address: so a gateway that is for this machine only has no other name than
     an address."""
 
-    def __init__(self, app: ASGIApp, *, bounds: Bounds, is_open: bool) -> None:
+    def __init__(self, app: ASGIApp, *, bounds: Bounds, gate: Gate | OpenGate) -> None:
         self._app = app
-        self._is_open = is_open
+        self._is_open = gate.is_open
+        self._refusals = gate.refusals
         self._is_loopback = bounds.is_loopback
         self._origins = frozenset(bounds.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._is_open and scope["type"] in (_HTTP, _SOCKET):
+        if self._is_open and scope["type"] in (_HTTP, SOCKET):
             why = self._why_not(scope)
             if why:
-                await _refuse(PermissionDenied(why), scope, receive, send)
+                refused = PermissionDenied(why)
+                self._refusals.note(refused)
+                await refuse(refused, scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -133,7 +139,7 @@ class BodyShield:
         try:
             body = _Body(scope, receive, self._bounds)
         except InferflowError as refused:
-            await _refuse(refused, scope, receive, send)
+            await refuse(refused, scope, receive, send)
             return
         await self._app(scope, body.receive, send)
 
@@ -197,8 +203,14 @@ def header(scope: Scope, name: str) -> str:
     return ""
 
 
-async def _refuse(error: InferflowError, scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == _SOCKET:
+def source_of(scope: Scope) -> str:
+    """The address a request comes from."""
+    return scope["client"][0] if scope.get("client") else ""
+
+
+async def refuse(error: InferflowError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with a problem; to a socket before it is one, where the server can."""
+    if scope["type"] == SOCKET and _DENIAL not in (scope.get("extensions") or ()):
         close: dict[str, Any] = {"type": "websocket.close", "code": 1008, "reason": str(error)}
         await send(close)
         return

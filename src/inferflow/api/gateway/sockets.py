@@ -11,19 +11,28 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from fastapi import WebSocket
-from starlette.websockets import WebSocketDisconnect
 
+from inferflow.api.gateway.attending import (
+    LEAVING,
+    PONG,
+    Attendance,
+    Farewell,
+    first_of,
+    is_ping,
+    part,
+    send_text,
+)
 from inferflow.api.gateway.beside import beside
 from inferflow.api.gateway.door import admit_socket, readmit
 from inferflow.api.gateway.failing import UNEXPECTED, problem_response, refusal
 from inferflow.api.gateway.ports import Beside, Caller, Ports
+from inferflow.api.gateway.socket_shield import TOO_BIG
+from inferflow.api.gateway.tracing import traced_message
 from inferflow.errors import InferflowError
 
 log = logging.getLogger(__name__)
 
 AHEAD = 16
-_TOO_BIG = 1009
-_LEAVING = 1001
 _NO_TEXT = 1003
 
 Answer = Callable[[str, Beside], Awaitable[bytes]]
@@ -31,28 +40,21 @@ Answer = Callable[[str, Beside], Awaitable[bytes]]
 
 
 async def converse(websocket: WebSocket, answer: Answer, ports: Ports) -> None:
-    """Until the caller leaves."""
+    """Until the caller leaves, or has to."""
     caller = await admit_socket(websocket)
     about = beside(websocket, caller, ports.bounds)
+    attendance = Attendance(websocket, caller, ports.bounds)
     talk = _Conversation(websocket, answer, caller, about)
-    sending = asyncio.ensure_future(talk.send())
-    parting = asyncio.ensure_future(talk.part(ports.leaving))
     try:
-        while not sending.done():
-            text = await websocket.receive_text()
-            if len(text) > ports.bounds.body_bytes:
-                await websocket.close(_TOO_BIG, "the message is too large")
-                return
-            await talk.take(text)
-    except WebSocketDisconnect:
-        pass  # they left
-    except KeyError:  # what came has no text
-        await websocket.close(_NO_TEXT, "messages are texts, not bytes")
+        farewell = await first_of(
+            talk.send(),
+            talk.read(attendance, ports.bounds.body_bytes),
+            talk.part(ports.leaving),
+            attendance.watch(),
+        )
     finally:
-        sending.cancel()
-        parting.cancel()
         talk.give_up()
-        await asyncio.gather(sending, parting, return_exceptions=True)
+    await part(websocket, farewell)
 
 
 class _Conversation:
@@ -64,25 +66,35 @@ class _Conversation:
         self._room = asyncio.Semaphore(AHEAD)
         self._pending: asyncio.Queue[asyncio.Task[bytes]] = asyncio.Queue()
 
-    async def take(self, text: str) -> None:
-        await self._room.acquire()
-        self._pending.put_nowait(asyncio.ensure_future(self._answered(text)))
+    async def read(self, attendance: Attendance, most: int) -> Farewell:
+        """Take what comes, until it cannot be taken. Raises WebSocketDisconnect."""
+        while True:
+            try:
+                text = await self._websocket.receive_text()
+            except KeyError:  # what came has no text
+                return Farewell(_NO_TEXT, "messages are texts, not bytes")
+            attendance.heard()
+            if len(text) > most:
+                return Farewell(TOO_BIG, f"the message is larger than {most} bytes")
+            await self._room.acquire()
+            self._pending.put_nowait(asyncio.ensure_future(self._answered(text)))
 
     async def send(self) -> None:
+        """Answers as they are there. Raises OSError when they are not read."""
         while True:
             task = await self._pending.get()
             try:
-                await self._websocket.send_text((await task).decode())
+                await send_text(self._websocket, (await task).decode())
             finally:
                 task.cancel()
                 self._room.release()  # or whoever waits for room would wait for ever
 
-    async def part(self, leaving: asyncio.Event) -> None:
-        """Close when the gateway is about to end, after what was asked is answered."""
+    async def part(self, leaving: asyncio.Event) -> Farewell:
+        """Ends when the gateway is about to, after what was asked is answered."""
         await leaving.wait()
         for _ in range(AHEAD):
             await self._room.acquire()
-        await self._websocket.close(_LEAVING, "this gateway is leaving")
+        return Farewell(LEAVING, "this gateway is leaving")
 
     def give_up(self) -> None:
         """Whatever is under way is for nobody any more."""
@@ -91,9 +103,12 @@ class _Conversation:
 
     async def _answered(self, text: str) -> bytes:
         path, request_id = self._websocket.url.path, self._about.request_id
+        if is_ping(text):
+            return PONG
         try:
-            await readmit(self._websocket, self._caller)
-            return await self._answer(text, self._about)
+            with traced_message(self._websocket.scope):
+                await readmit(self._websocket, self._caller)
+                return await self._answer(text, self._about)
         except InferflowError as refused:
             return bytes(refusal(refused, path, request_id).body)
         except Exception:  # the boundary of a message: the conversation goes on

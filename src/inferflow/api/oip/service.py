@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import grpc
 
 from inferflow._proto.pool import message_class
+from inferflow.access import Refusals
 from inferflow.api.oip import describing
 from inferflow.api.oip.access import Access, Caller
 from inferflow.api.oip.answering import AnswerWriter, streamed, streamed_error
@@ -88,6 +89,7 @@ class InferenceService:
         is_ready: Callable[[], bool] = lambda: True,
         policy: InferPolicy | None = None,
         access: Access | None = None,
+        refusals: Refusals | None = None,
         observer: WorkerObserver | None = None,
     ) -> None:
         self._host = host
@@ -95,6 +97,7 @@ class InferenceService:
         self._is_ready = is_ready
         self._policy = policy or InferPolicy()
         self._access = access
+        self._refusals = refusals or Refusals()
         self._observer = observer or SilentObserver()
         self._codecs: WeakKeyDictionary[Lane, _Codec] = WeakKeyDictionary()
 
@@ -169,6 +172,7 @@ class InferenceService:
             return answer
         except InferflowError as failed:
             outcome = failed.fault.value
+            self._refusals.note(failed)
             raise
         except Exception as unexpected:  # the boundary of a call: the process lives on
             outcome = "ours"
@@ -248,6 +252,7 @@ class InferenceService:
                 return reply.SerializeToString()  # type: ignore[no-any-return]
             except InferflowError as refused:
                 failed = refused
+                self._refusals.note(refused)
             except Exception as unexpected:  # the boundary of a call: the process lives on
                 log.exception("call_failed", extra={"method": method})
                 failed = EngineFault(f"{type(unexpected).__name__} while answering {method}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from inferflow.api.features.selection import select
 from inferflow.errors import Fault, InferflowError
 from inferflow.featurestore import parse_schema
 
+from ....robustness.scenario import StartScenario
 from .calls import query, writing
 
 SCHEMA = parse_schema(
@@ -68,9 +68,10 @@ def fault_of(answer: Callable[[], object]) -> Fault | None:
     return None
 
 
-@pytest.mark.scenario("F1")
-@given(damaged(ASKED))
-def test_a_damaged_query_is_the_callers_fault(body: bytes) -> None:
+@given(body=damaged(ASKED))
+def test_a_damaged_query_is_the_callers_fault(scenario: StartScenario, body: bytes) -> None:
+    tried = scenario("F1", "damaged queries to a feature store")
+
     def answer() -> None:
         asked = parse_query(body)
         select(SCHEMA, asked.entity, asked.groups, asked.keys_schema)
@@ -78,7 +79,8 @@ def test_a_damaged_query_is_the_callers_fault(body: bytes) -> None:
         columns = key_columns(keys, asked.keys_schema)
         assert {len(column) for column in columns} <= {len(keys)}
 
-    assert fault_of(answer) in (None, Fault.CALLER, Fault.ABSENT)
+    fault = fault_of(answer)
+    tried.none("answer that is our fault", {fault} - {None, Fault.CALLER, Fault.ABSENT})
 
 
 @given(damaged(WRITTEN))

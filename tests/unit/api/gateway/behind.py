@@ -23,6 +23,7 @@ from inferflow.scores import ScoreColumn, Scores, Table
 with warnings.catch_warnings():  # it would rather have another client, which few have yet
     warnings.simplefilter("ignore")
     from starlette.testclient import TestClient
+    from starlette.testclient import WebSocketDenialResponse as WebSocketDenialResponse
 
 HERE = "http://127.0.0.1:8080"
 WS = "ws://127.0.0.1:8080"
@@ -100,6 +101,11 @@ class Keys:
 
     gate: Gate
     texts: dict[str, str]
+    book: KeyBook
+
+    def revoke(self) -> None:
+        """All of them."""
+        self.book.replace(())
 
     def __getitem__(self, name: str) -> dict[str, str]:
         """The headers of whoever has the key of this name."""
@@ -117,7 +123,7 @@ def keys(models: tuple[str, ...] = (), /, **permissions: str) -> Keys:
         stored.append(hasher.stored(card, new))
         texts[name] = new.text
     book = KeyBook(hasher, stored)
-    return Keys(Gate([BookKeys(book, lambda: NOW_S)], lambda: 0.0), texts)
+    return Keys(Gate([BookKeys(book, lambda: NOW_S)], lambda: 0.0), texts, book)
 
 
 @contextmanager

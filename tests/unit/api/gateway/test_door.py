@@ -61,7 +61,9 @@ def test_a_key_opens_the_routes_of_its_permission_and_no_others(permission: Perm
             stranger = client.request(verb, path)
             known = client.request(verb, path, headers=who["caller"])
             needs = rule.needs
-            allowed = needs if isinstance(needs, frozenset) else {needs}
+            allowed = set(needs) if isinstance(needs, frozenset) else {needs}
+            if rule.also is not None:
+                allowed = set()  # one permission is not enough
             if needs is None:
                 assert stranger.status_code != 403, path
                 assert known.status_code not in (401, 403), path
@@ -69,6 +71,16 @@ def test_a_key_opens_the_routes_of_its_permission_and_no_others(permission: Perm
                 assert stranger.status_code == 401, path
                 assert stranger.headers["www-authenticate"] == "Bearer", path
                 assert (known.status_code == 403) is (permission not in allowed), path
+
+
+def test_whoever_plays_may_both_score_and_look() -> None:
+    who = keys(both="inference view", one="inference", other="view")
+    path, body = "/api/v1/playground/ranker", {"request": REQUEST}
+    with asking(gate=who.gate) as client:
+        statuses = {
+            name: client.post(path, json=body, headers=who[name]).status_code for name in who.texts
+        }
+    assert statuses == {"both": 404, "one": 403, "other": 403}  # there is no playground here
 
 
 @pytest.mark.scenario("G1")

@@ -12,6 +12,8 @@ from starlette.exceptions import HTTPException
 
 from inferflow.api.gateway.pages import Pages
 
+from ....robustness.scenario import StartScenario
+
 BUNDLE = "assets/index-B4kfYx1z.js"
 
 
@@ -58,13 +60,18 @@ def test_large_files_are_sent_compressed_to_those_who_take_it(built: Path) -> No
     assert body == text
 
 
-@pytest.mark.scenario("G11", "H8")
 @pytest.mark.parametrize("path", ["/", "/configs", "/configs/ranker/history"])
-def test_a_place_inside_the_application_is_its_page(built: Path, path: str) -> None:
+def test_a_place_inside_the_application_is_its_page(
+    built: Path, path: str, scenario: StartScenario
+) -> None:
     status, headers, body = get(Pages(built), path)
     assert (status, body, headers["cache-control"]) == (200, b"<p>pages</p>", "no-cache")
-    assert "script-src 'self'" in headers["content-security-policy"]
-    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    policy = headers["content-security-policy"]
+    scripts, frames = "script-src 'self'", "frame-ancestors 'none'"
+    scenario("H8", "markup in a model's words").holds(
+        "no inline script", scripts, scripts in policy
+    )
+    scenario("G11", "a page in a frame of another").holds("forbidden", frames, frames in policy)
 
 
 @pytest.mark.parametrize("path", ["/missing.js", "/../secret.txt", "/assets/../../etc.passwd"])

@@ -13,6 +13,7 @@ from inferflow.access.gate import OpenGate
 from inferflow.api.gateway.app import make_app
 from inferflow.api.gateway.ports import Bounds, Ports
 
+from ....robustness.scenario import StartScenario
 from .behind import KnownScoring, asking, keys
 
 REQUEST = b'{"entities": {"user": "7", "product": ["1"]}}'
@@ -26,11 +27,13 @@ def test_a_body_that_is_too_large_is_refused_by_its_length() -> None:
     assert (refused.status_code, refused.json()["field"]) == (413, "body")
 
 
-@pytest.mark.scenario("F8")
-def test_a_body_that_does_not_tell_its_length_is_counted_as_it_comes() -> None:
+def test_a_body_that_does_not_tell_its_length_is_counted_as_it_comes(
+    scenario: StartScenario,
+) -> None:
+    tried = scenario("F8", "a chunked body of more than the limit")
     with asking(scoring=KnownScoring(), bounds=Bounds(body_bytes=100)) as client:
         refused = client.post(SCORE, content=iter([b" " * 60, b" " * 60]))
-    assert refused.status_code == 413
+    tried.holds("refused", refused.status_code, refused.status_code == 413)
 
 
 @pytest.mark.parametrize(
@@ -48,13 +51,13 @@ def test_a_compressed_body_is_inflated(encoding: str, body: bytes) -> None:
     assert answer.status_code == 200
 
 
-@pytest.mark.scenario("F8")
-def test_a_body_that_inflates_to_too_much_is_refused() -> None:
+def test_a_body_that_inflates_to_too_much_is_refused(scenario: StartScenario) -> None:
+    tried = scenario("F8", "a thousand bytes that inflate to a million")
     bomb = gzip.compress(b" " * 1_000_000)
     with asking(scoring=KnownScoring(), bounds=Bounds(body_bytes=10_000)) as client:
         refused = client.post(SCORE, content=bomb, headers={"content-encoding": "gzip"})
     assert len(bomb) < 10_000
-    assert refused.status_code == 413
+    tried.holds("refused", refused.status_code, refused.status_code == 413)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +97,6 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     assert told[0]["status"] == 408
 
 
-@pytest.mark.scenario("G11")
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -110,10 +112,12 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     ],
 )
 def test_without_keys_only_pages_of_this_gateway_may_call(
-    headers: dict[str, str], status: int
+    headers: dict[str, str], status: int, scenario: StartScenario
 ) -> None:
+    tried = scenario("G11", "pages of this and of other hosts")
     with asking() as client:
-        assert client.get("/api/v1/me", headers=headers).status_code == status
+        code = client.get("/api/v1/me", headers=headers).status_code
+    tried.holds("ours are answered, others refused", code, code == status)
 
 
 def test_a_gateway_that_others_reach_may_have_any_name_but_is_called_by_its_own_pages() -> None:

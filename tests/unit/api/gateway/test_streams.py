@@ -14,8 +14,17 @@ from inferflow.api.gateway.app import make_app
 from inferflow.api.gateway.ports import Bounds, Ports
 from inferflow.engine.request import ScoreRequest
 from inferflow.scores import Scores
+from inferflow.tracing import Span, Tracer, use_tracer
 
-from .behind import WS, EchoModels, KnownScoring, asking, keys, scores_of
+from .behind import (
+    WS,
+    EchoModels,
+    KnownScoring,
+    WebSocketDenialResponse,
+    asking,
+    keys,
+    scores_of,
+)
 
 
 def request(tracking_id: str, *products: str) -> dict[str, object]:
@@ -32,6 +41,27 @@ def test_answers_come_in_the_order_of_the_requests() -> None:
         answers = [socket.receive_json() for _ in range(40)]
     assert [each["tracking_id"] for each in answers] == [str(number) for number in range(40)]
     assert [len(each["targets"]) for each in answers] == list(range(1, 41))
+
+
+def test_each_message_is_a_span_of_the_trace_its_socket_was_opened_for() -> None:
+    ended: list[Span] = []
+    stop = use_tracer(Tracer(ended.append))
+    opened_for = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+    try:
+        with (
+            asking(scoring=KnownScoring()) as client,
+            client.websocket_connect(f"{WS}/v1/stream/ranker", headers=opened_for) as socket,
+        ):
+            socket.send_json(request("1", "a"))
+            socket.send_json({"entitiez": {}})
+            for _ in range(2):
+                socket.receive_json()
+    finally:
+        stop()
+    assert [span.name for span in ended] == ["WS /v1/stream/{config_id}"] * 2
+    assert {span.context.trace_id for span in ended} == {int("a" * 32, 16)}
+    assert {span.parent_id for span in ended} == {int("b" * 16, 16)}
+    assert {span.error for span in ended} == {None}  # the second one is its caller's affair
 
 
 def test_a_request_that_fails_says_so_in_its_place() -> None:
@@ -193,3 +223,101 @@ def test_a_caller_who_is_gone_with_answers_on_their_way_is_let_go() -> None:
         return asyncio.all_tasks() - {asyncio.current_task()}
 
     assert asyncio.run(converse()) == set()
+
+
+# --- how many, and for how long -------------------------------------------------------------
+
+STREAM = f"{WS}/v1/stream/ranker"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "who"),
+    [(Bounds(sockets_each=2), "testclient has 2"), (Bounds(sockets=2), "this gateway has 2")],
+)
+def test_one_socket_too_many_is_refused_before_it_is_one(bounds: Bounds, who: str) -> None:
+    with asking(scoring=KnownScoring(), bounds=bounds) as client:
+        with client.websocket_connect(STREAM), client.websocket_connect(STREAM) as last:
+            with (
+                pytest.raises(WebSocketDenialResponse) as refused,
+                client.websocket_connect(STREAM),
+            ):
+                pass
+            last.send_json(request("1", "a"))
+            assert last.receive_json()["tracking_id"] == "1"
+        with client.websocket_connect(STREAM):
+            pass  # there is room again
+    assert refused.value.status_code == 429
+    assert refused.value.headers["retry-after"] == "1"
+    assert refused.value.headers["content-type"] == "application/problem+json"
+    assert refused.value.json()["detail"].startswith(f"{who} WebSockets open")
+
+
+def test_sockets_count_for_their_keys_and_not_for_their_address() -> None:
+    who = keys(shop="inference", other="inference")
+    with (
+        asking(gate=who.gate, scoring=KnownScoring(), bounds=Bounds(sockets_each=1)) as client,
+        client.websocket_connect(STREAM, headers=who["shop"]) as first,
+        client.websocket_connect(STREAM, headers=who["shop"]) as second,
+        client.websocket_connect(STREAM, headers=who["other"]) as others,
+    ):
+        assert second.receive_json()["status"] == 429
+        with pytest.raises(WebSocketDisconnect) as closed:
+            second.receive_json()
+        for each in (first, others):
+            each.send_json(request("1", "a"))
+            assert each.receive_json()["tracking_id"] == "1"
+    assert closed.value.code == 1013
+    assert closed.value.reason.startswith("key ")
+
+
+def test_a_ping_is_answered_in_its_place_and_is_no_request() -> None:
+    with (
+        asking(scoring=KnownScoring(), bounds=Bounds(rate="2/minute")) as client,
+        client.websocket_connect(STREAM) as socket,
+    ):
+        for _ in range(3):
+            socket.send_json({"type": "ping"})
+        socket.send_json(request("1", "a"))
+        answers = [socket.receive_json() for _ in range(4)]
+    assert answers[:3] == [{"type": "pong"}] * 3
+    assert answers[3]["tracking_id"] == "1"
+
+
+def test_a_caller_who_says_nothing_for_long_is_left() -> None:
+    with (
+        asking(scoring=KnownScoring(), bounds=Bounds(socket_idle_ms=1)) as client,
+        client.websocket_connect(STREAM) as socket,
+        pytest.raises(WebSocketDisconnect) as closed,
+    ):
+        socket.receive_json()
+    assert (closed.value.code, closed.value.reason) == (1001, "nothing was said for 0.001 s")
+
+
+@pytest.mark.scenario("G6")
+def test_a_revoked_key_ends_a_stream_that_says_nothing() -> None:
+    who = keys(shop="inference")
+    soon = Bounds(socket_look_ms=1)
+    with (
+        asking(gate=who.gate, scoring=KnownScoring(), bounds=soon) as client,
+        client.websocket_connect(STREAM, headers=who["shop"]) as socket,
+    ):
+        socket.send_json(request("1", "a"))
+        assert socket.receive_json()["tracking_id"] == "1"
+        who.revoke()
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_json()
+    assert closed.value.code == 1008
+
+
+def test_a_message_that_is_too_large_is_named_so() -> None:
+    with (
+        asking(scoring=KnownScoring(), bounds=Bounds(body_bytes=100)) as client,
+        client.websocket_connect(STREAM) as socket,
+    ):
+        socket.send_text("x" * 101)
+        with pytest.raises(WebSocketDisconnect) as closed:
+            socket.receive_json()
+    assert (closed.value.code, closed.value.reason) == (
+        1009,
+        "the message is larger than 100 bytes",
+    )

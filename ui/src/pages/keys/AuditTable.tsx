@@ -1,3 +1,4 @@
+import Box from "@mui/material/Box";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Time } from "../../components/Time";
 import type { AuditEntry } from "./api";
@@ -18,7 +19,12 @@ export function AuditTable({ entries }: { entries: AuditEntry[] }) {
 const COLUMNS: Column<AuditEntry>[] = [
   { name: "at", header: "When", by: ({ at_ms }) => -at_ms, cell: ({ at_ms }) => <Time at_ms={at_ms} /> },
   { name: "by", header: "By", wideOnly: true, by: ({ by }) => by, cell: ({ by }) => by },
-  { name: "action", header: "What", by: ({ action }) => action, cell: ({ action }) => action },
+  {
+    name: "action",
+    header: "What",
+    by: ({ action }) => action,
+    cell: ({ action }) => <Box sx={{ whiteSpace: "nowrap" }}>{action}</Box>,
+  },
   {
     name: "subject",
     header: "Of",

@@ -36,7 +36,7 @@ const COLUMNS: Column<KeyCard>[] = [
     header: "Name",
     by: ({ name }) => name,
     cell: ({ name, key_id, permissions }) => (
-      <Box sx={{ whiteSpace: "nowrap" }}>
+      <Box sx={{ minWidth: 120, maxWidth: 320, overflowWrap: "anywhere" }}>
         <strong>{name}</strong>
         <Typography variant="caption" component="div" color="textSecondary" className="mono">
           {key_id}
@@ -84,9 +84,14 @@ const revoking = (onRevoke: (key: KeyCard) => void, now_ms: number): Column<KeyC
   name: "revoke",
   header: "",
   cell: (key) =>
-    keyState(key, now_ms) === "live" && (
+    keyState(key, now_ms) === "live" &&
+    (key.is_own ? (
+      <Typography variant="caption" color="textSecondary" sx={{ whiteSpace: "nowrap" }}>
+        in use by this gateway
+      </Typography>
+    ) : (
       <Button color="error" aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
         Revoke…
       </Button>
-    ),
+    )),
 });

@@ -42,6 +42,14 @@ describe("keys", () => {
     expect(within(revoked).queryByRole("button")).not.toBeInTheDocument();
   });
 
+  it("that this gateway lives by are marked, and cannot be revoked", async () => {
+    answer(PATH, { keys: [{ ...keys.keys[0], is_own: true }] });
+    draw(<KeysPage />);
+    const own = await screen.findByRole("row", { name: /^checkout/ });
+    expect(within(own).getByText("in use by this gateway")).toBeInTheDocument();
+    expect(within(own).queryByRole("button")).not.toBeInTheDocument();
+  });
+
   it("come with who changed what", async () => {
     answer(PATH, keys);
     draw(<KeysPage />);

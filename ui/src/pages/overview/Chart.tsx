@@ -80,7 +80,7 @@ export default function Chart({ title, rows, lines, height }: Props) {
               name={label}
               stroke={ink(`${colour}-main`)}
               strokeWidth={1.75}
-              dot={false}
+              dot={loneDot(rows, name, ink(`${colour}-main`))}
               isAnimationActive={false}
             />
           ))}
@@ -89,6 +89,16 @@ export default function Chart({ title, rows, lines, height }: Props) {
     </Paper>
   );
 }
+
+/** A value between two gaps has no line through it, and would not be seen. */
+const loneDot =
+  (rows: ChartRow[], name: Line["name"], colour: string) =>
+  ({ cx, cy, index }: { cx?: number; cy?: number; index?: number }) => {
+    const at = (row: number): number | null => rows[row]?.[name] ?? null;
+    const isLone =
+      index !== undefined && at(index) !== null && at(index - 1) === null && at(index + 1) === null;
+    return isLone ? <circle key={index} cx={cx} cy={cy} r={2} fill={colour} /> : <g key={index} />;
+  };
 
 function Legend({ label, colour }: { label: string; colour: string }) {
   return (

@@ -1,9 +1,7 @@
 import Alert from "@mui/material/Alert";
-import MuiLink from "@mui/material/Link";
 import Paper from "@mui/material/Paper";
 import Stack from "@mui/material/Stack";
 import Typography from "@mui/material/Typography";
-import { Link } from "react-router";
 import type { Answer, Play } from "../../api/runs";
 import { microseconds } from "../../components/format";
 import { Waterfall } from "../../components/run/Waterfall";
@@ -25,11 +23,6 @@ export function Results({ play: { answer, baseline, run, matrix }, item, onPick 
       <Paper variant="outlined" component="section" aria-label="Ranking" sx={{ p: 2 }}>
         {hasScores(answer) && <Ranking {...{ answer, baseline, item, onPick }} />}
         <GroupTable answer={answer} />
-        {answer.recording && (
-          <MuiLink component={Link} to={`/recordings/${encodeURIComponent(answer.recording)}`}>
-            Recording {answer.recording}
-          </MuiLink>
-        )}
       </Paper>
       <Paper variant="outlined" component="section" aria-label="Waterfall" sx={{ p: 2 }}>
         <Typography variant="h2" gutterBottom>

@@ -3,6 +3,7 @@ import TextField from "@mui/material/TextField";
 import { useQuery } from "@tanstack/react-query";
 import { useSearchParams } from "react-router";
 import { configQueries, type ConfigStatus } from "../../api/configs";
+import { meQuery, useMay } from "../../api/me";
 import { EmptyFace } from "../../components/faces";
 import { Page } from "../../components/Page";
 import { PageState } from "../../components/PageState";
@@ -11,6 +12,8 @@ import { Bench } from "./Bench";
 /** Score a real request, see how the answer came about, and what would change it. Nothing is stored. */
 export default function PlaygroundPage() {
   const configs = useQuery(configQueries.list());
+  const { isPending } = useQuery(meQuery);
+  const mayScore = useMay("inference") || isPending;
   const [query, setQuery] = useSearchParams();
   const serving = configs.data?.configs.filter(({ state }) => state !== "refused") ?? [];
   const config = query.get("config") ?? serving[0]?.id ?? "";
@@ -34,11 +37,18 @@ export default function PlaygroundPage() {
           />
         }
       >
-        {() => <Bench key={config} config={config} />}
+        {() => (mayScore ? <Bench key={config} config={config} /> : <MayNotScore />)}
       </PageState>
     </Page>
   );
 }
+
+const MayNotScore = () => (
+  <EmptyFace
+    title="Your key may not score"
+    text="The playground needs the permission inference beside view. Ask an administrator for a key with both."
+  />
+);
 
 type ChoiceProps = { configs: ConfigStatus[]; chosen: string; onChoose: (id: string) => void };
 

@@ -2,6 +2,7 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { http, HttpResponse } from "msw";
 import { plan, status } from "../../test/fixtures/configs";
+import { me } from "../../test/fixtures/me";
 import { answer as scored, item, play } from "../../test/fixtures/runs";
 import { draw, type Drawn } from "../../test/render";
 import { answer, hang, refuse, server } from "../../test/server";
@@ -180,4 +181,26 @@ test("JSON that cannot be read is said, and cannot be scored", async () => {
   await userEvent.keyboard("x");
   expect(await screen.findByRole("alert")).toBeVisible();
   expect(screen.getByRole("button", { name: "Score" })).toBeDisabled();
+});
+
+test("a key that may not score is told so", async () => {
+  answer("/api/v1/me", me({ auth: "on", permissions: ["view"] }));
+  open();
+  expect(await screen.findByText("Your key may not score")).toBeInTheDocument();
+  expect(screen.queryByRole("button", { name: "Score" })).not.toBeInTheDocument();
+});
+
+test("targets of slates are ranked by what they have, whatever slates have", async () => {
+  const slates = [{ index: 0, targets: ["11", "12"], scores: { "page:order": 0.7 }, error: null }];
+  server.use(
+    http.post(`*${PLAY}`, () =>
+      HttpResponse.json(play({ answer: scored([0.2, 0.9, 0.5], { columns: ["page:order"], slates }) })),
+    ),
+  );
+  open();
+  await userEvent.click(await screen.findByRole("button", { name: "Score" }));
+  const ranking = await screen.findByRole("table", { name: "Ranking" });
+  expect(within(ranking).getByRole("columnheader", { name: "final_score" })).toBeInTheDocument();
+  expect(within(ranking).getAllByRole("row")[1]).toHaveTextContent(/^112/);
+  expect(within(screen.getByRole("table", { name: "Slates" })).getByText("11, 12")).toBeInTheDocument();
 });

@@ -168,6 +168,9 @@ class FleetKey(BaseModel):
     burst: int
     requests: int
     last_used_ms: int
+    is_own: bool = Field(
+        False, description="What this gateway calls the fleet with; it cannot be revoked here."
+    )
 
 
 class FleetKeyList(BaseModel):

@@ -44,6 +44,7 @@ class LogCount(BaseModel):
 
 class LogCounts(BaseModel):
     configs: list[LogCount]
+    unreadable: list[str] = Field(description="Files that cannot be read, and count nowhere.")
 
 
 class SettingValue(BaseModel):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
+from inferflow.api.gateway.door import caller_of
 from inferflow.api.gateway.management import log_shapes as shapes
 from inferflow.api.gateway.management.having import CONFIG, allowed, having
 from inferflow.api.gateway.management.ports import BackOffice, Facts, LogQuery
@@ -35,8 +36,13 @@ def logs_router(office: BackOffice) -> APIRouter:
 
     @router.get("/logs/stats", response_model=shapes.LogCounts)
     async def log_stats(request: Request) -> Facts:
-        """What there is, counted by config."""
-        return {"configs": allowed(request, await having(office.logs, "logs").stats(), CONFIG)}
+        """What there is, counted by config, and the files that could not be counted."""
+        found = await having(office.logs, "logs").stats()
+        sees_all = not caller_of(request).models.patterns  # for files are named after configs
+        return {
+            "configs": allowed(request, found["configs"], CONFIG),
+            "unreadable": found["unreadable"] if sees_all else [],
+        }
 
     @router.get("/settings", response_model=shapes.SettingList)
     async def list_settings() -> Facts:

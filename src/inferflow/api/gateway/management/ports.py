@@ -167,7 +167,8 @@ class Logs(Protocol):
 
     async def page(self, query: LogQuery) -> Facts: ...
 
-    async def stats(self) -> list[Facts]: ...
+    async def stats(self) -> Facts:
+        """`configs`, counted, and `unreadable`: files that could not be."""
 
 
 class SettingsPage(Protocol):

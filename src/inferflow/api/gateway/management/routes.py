@@ -12,9 +12,10 @@ from inferflow.api.gateway.management.live import live_router
 from inferflow.api.gateway.management.logs import logs_router
 from inferflow.api.gateway.management.playground import playground_router
 from inferflow.api.gateway.management.ports import BackOffice
+from inferflow.api.gateway.ports import Bounds
 
 
-def management_routers(office: BackOffice) -> list[APIRouter]:
+def management_routers(office: BackOffice, bounds: Bounds) -> list[APIRouter]:
     makers = (
         configs_router,
         playground_router,
@@ -22,6 +23,5 @@ def management_routers(office: BackOffice) -> list[APIRouter]:
         keys_router,
         features_router,
         logs_router,
-        live_router,
     )
-    return [make(office) for make in makers]
+    return [*(make(office) for make in makers), live_router(office, bounds)]

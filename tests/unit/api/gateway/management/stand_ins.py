@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -264,6 +265,7 @@ KEY = {
     "burst": 0,
     "requests": 0,
     "last_used_ms": 0,
+    "is_own": False,
 }
 WORKER = {
     "worker_id": "w1",
@@ -400,8 +402,8 @@ class KnownLogs:
         }
         return {"sink": "files", "records": [record], "next": "5-1"}
 
-    async def stats(self) -> list[Facts]:
-        return [
+    async def stats(self) -> Facts:
+        counted = [
             {
                 "model_config_id": "ranker",
                 "parts": 1,
@@ -415,6 +417,7 @@ class KnownLogs:
                 "last": "",
             }
         ]
+        return {"configs": counted, "unreadable": ["ranker/2026/a.parquet"]}
 
 
 class KnownSettings:
@@ -451,6 +454,8 @@ NUMBERS = {
 class KnownLive:
     messages: list[Facts]
     closed: bool = False
+    goes_on: bool = False
+    """After the last message there might be another."""
 
     def latest(self) -> Facts:
         return NUMBERS
@@ -458,6 +463,8 @@ class KnownLive:
     async def listen(self) -> AsyncIterator[Facts]:
         for message in self.messages:
             yield message
+        if self.goes_on:
+            await asyncio.Event().wait()
 
     async def close(self) -> None:
         self.closed = True

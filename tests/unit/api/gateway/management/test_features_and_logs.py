@@ -71,6 +71,7 @@ def test_logs_are_asked_for_by_filter_and_page() -> None:
     assert told["records"][0]["rows"] == [{"id": "1", "model:score": "+Inf"}]
     assert told["next"] == "5-1"
     assert counted["configs"][0]["requests"] == 3
+    assert counted["unreadable"] == ["ranker/2026/a.parquet"]
 
 
 def test_a_key_for_other_configs_sees_no_logs() -> None:
@@ -78,7 +79,7 @@ def test_a_key_for_other_configs_sees_no_logs() -> None:
     with asking(gate=who.gate, office=BackOffice(logs=KnownLogs())) as client:
         client.headers.update(who["looker"])
         assert client.get("/api/v1/logs").json()["records"] == []
-        assert client.get("/api/v1/logs/stats").json() == {"configs": []}
+        assert client.get("/api/v1/logs/stats").json() == {"configs": [], "unreadable": []}
 
 
 def test_settings_are_shown_with_their_variables() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 from starlette.websockets import WebSocketDisconnect
 
 from inferflow.api.gateway.management.ports import BackOffice
-from inferflow.errors import Unauthenticated
+from inferflow.api.gateway.ports import Bounds
 
 from ..behind import WS, asking, keys
 from .stand_ins import NUMBERS, KnownLive
@@ -54,25 +53,28 @@ def test_a_page_shows_its_key_first() -> None:
 @pytest.mark.scenario("G6")
 def test_a_key_that_was_revoked_ends_the_socket() -> None:
     who = keys(looker="view")
-    live = KnownLive([{"type": "metrics", "at_ms": number, "configs": {}} for number in range(100)])
-    with asking(gate=who.gate, office=BackOffice(live=live)) as client:
-        with client.websocket_connect(LIVE, headers=who["looker"]) as socket:
-            assert [socket.receive_json()["at_ms"] for _ in range(100)] == list(range(100))
-        admit, count = who.gate.admit, 0
-
-        async def refuse(*given: Any, **named: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count > 1:
-                raise Unauthenticated("this key was revoked")
-            return await admit(*given, **named)
-
-        who.gate.admit = refuse  # type: ignore[method-assign]
-        with client.websocket_connect(LIVE, headers=who["looker"]) as socket:
-            assert [socket.receive_json()["at_ms"] for _ in range(29)] == list(range(29))
-            with pytest.raises(WebSocketDisconnect) as left:
-                socket.receive_json()
+    live = KnownLive([{"type": "metrics", "at_ms": 1, "configs": {}}], goes_on=True)
+    soon = Bounds(socket_look_ms=1)
+    with (
+        asking(gate=who.gate, office=BackOffice(live=live), bounds=soon) as client,
+        client.websocket_connect(LIVE, headers=who["looker"]) as socket,
+    ):
+        assert socket.receive_json()["at_ms"] == 1
+        who.revoke()
+        with pytest.raises(WebSocketDisconnect) as left:
+            socket.receive_json()
     assert left.value.code == 1008
+
+
+def test_a_page_that_says_nothing_for_long_is_left() -> None:
+    live = KnownLive([], goes_on=True)
+    with (
+        asking(office=BackOffice(live=live), bounds=Bounds(socket_idle_ms=1)) as client,
+        client.websocket_connect(LIVE) as socket,
+        pytest.raises(WebSocketDisconnect) as left,
+    ):
+        socket.receive_json()
+    assert (left.value.code, left.value.reason) == (1001, "nothing was said for 0.001 s")
 
 
 def test_a_gateway_without_numbers_closes_the_socket() -> None:

@@ -1,3 +1,4 @@
+import Box from "@mui/material/Box";
 import Typography from "@mui/material/Typography";
 import type { Answer, Value } from "../../../api/runs";
 import { DataTable, type Column } from "../../../components/DataTable";
@@ -12,8 +13,12 @@ export function GroupTable({ answer }: { answer: Answer }) {
   const names = Object.keys(groups.find(({ scores }) => Object.keys(scores).length > 0)?.scores ?? {});
   const label = answer.pairs ? "Pairs" : "Slates";
   const columns: Column<Group>[] = [
-    { name: "index", header: "#", numeric: true, cell: ({ index }) => index },
-    { name: "members", header: label, cell: ({ members }) => <code className="mono">{members}</code> },
+    { name: "index", header: "#", numeric: true, narrow: true, cell: ({ index }) => index },
+    {
+      name: "members",
+      header: answer.pairs ? "Pair" : "Targets",
+      cell: ({ members }) => <code className="mono">{members}</code>,
+    },
     ...names.map((name): Column<Group> => ({
       name,
       header: name,
@@ -24,12 +29,12 @@ export function GroupTable({ answer }: { answer: Answer }) {
     { name: "error", header: "Error", cell: ({ error }) => error ?? "–", wideOnly: true },
   ];
   return (
-    <>
+    <Box sx={{ "* + &": { mt: 3 } }}>
       <Typography variant="h2" gutterBottom>
         {label}
       </Typography>
       <DataTable label={label} columns={columns} rows={groups} rowKey={({ index }) => String(index)} />
-    </>
+    </Box>
   );
 }
 

@@ -7,7 +7,7 @@ import type { Answer, Value } from "../../../api/runs";
 import { DataTable, type Column } from "../../../components/DataTable";
 import { number } from "../../../components/format";
 import { valueText } from "../../../components/valueText";
-import { numericColumns, rankedBy, type Ranked } from "./ranking";
+import { numericColumns, rankedBy, targetColumns, type Ranked } from "./ranking";
 
 type Props = { answer: Answer; baseline: Answer | null; item: string | null; onPick: (item: string) => void };
 
@@ -20,7 +20,7 @@ export function Ranking({ answer, baseline, item, onPick }: Props) {
   return (
     <>
       <Box sx={{ display: "flex", flexWrap: "wrap", alignItems: "center", gap: 2, mb: 1.5 }}>
-        <Typography variant="h2">Ranking</Typography>
+        <Typography variant="h2">{by === undefined ? "Targets" : "Ranking"}</Typography>
         <Typography variant="body2" color="textSecondary" sx={{ flexGrow: 1 }}>
           Pick a row to see why.
         </Typography>
@@ -66,7 +66,7 @@ function columnsOf(
     cell: (row) => <Score value={row.scores[name]} delta={row.deltas[name]} isMain={name === by} />,
   }));
   const columns: Column<Ranked>[] = [
-    { name: "rank", header: "Rank", numeric: true, cell: ({ rank }) => rank ?? "–" },
+    ...(by === undefined ? [] : [RANK]),
     { name: "id", header: "Id", cell: ({ id }) => <code className="mono">{id}</code> },
     ...scores,
   ];
@@ -83,11 +83,17 @@ function columnsOf(
   return columns;
 }
 
-/** What targets have a value of; first the one they are ranked by. */
-function scoreColumns({ columns, targets }: Answer, by: string | undefined): string[] {
-  const held = columns.filter((name) => targets?.some(({ scores }) => name in scores));
-  return held.toSorted((a, b) => Number(b === by) - Number(a === by));
-}
+const RANK: Column<Ranked> = {
+  name: "rank",
+  header: "Rank",
+  numeric: true,
+  narrow: true,
+  cell: ({ rank }) => rank ?? "–",
+};
+
+/** First the one they are ranked by. */
+const scoreColumns = (answer: Answer, by: string | undefined): string[] =>
+  targetColumns(answer).toSorted((a, b) => Number(b === by) - Number(a === by));
 
 /** `product:attributes:title` is known as title; the full name is on hover. */
 const shortName = (column: string): string => column.split(":").at(-1) ?? column;

@@ -12,8 +12,15 @@ export type Ranked = {
   error: string | null;
 };
 
-export function numericColumns({ columns, targets }: Answer): string[] {
-  return columns.filter((column) => targets?.some(({ scores }) => typeof scores[column] === "number"));
+/** What targets have a value of. Of pairs and slates the answer's own columns are others. */
+export function targetColumns({ targets }: Answer): string[] {
+  return [...new Set(targets?.flatMap(({ scores }) => Object.keys(scores)))];
+}
+
+export function numericColumns(answer: Answer): string[] {
+  return targetColumns(answer).filter((column) =>
+    answer.targets?.some(({ scores }) => typeof scores[column] === "number"),
+  );
 }
 
 /** Best first; those without a number are last, in the order of the request. */

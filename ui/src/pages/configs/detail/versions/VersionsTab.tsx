@@ -1,4 +1,5 @@
 import Stack from "@mui/material/Stack";
+import Typography from "@mui/material/Typography";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useSearchParams } from "react-router";
@@ -40,7 +41,13 @@ function Versions({ id, current, versions }: { id: string; current: number; vers
   return (
     <Stack spacing={2}>
       <VersionList {...{ versions, from, to }} onCompare={compare} onRollBack={setTarget} />
-      <Compare id={id} from={from} to={to} />
+      {versions.length > 1 ? (
+        <Compare id={id} from={from} to={to} />
+      ) : (
+        <Typography color="textSecondary">
+          There is nothing to compare yet: it is the only version.
+        </Typography>
+      )}
       <RollBack id={id} current={current} target={target} onClose={() => setTarget(null)} />
     </Stack>
   );

@@ -6,6 +6,13 @@ import os
 
 from hypothesis import settings
 
+from .robustness.plugin import (  # noqa: F401  # for pytest to find
+    pytest_collection_modifyitems,
+    pytest_runtest_call,
+    pytest_terminal_summary,
+    scenario,
+)
+
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("inferflow", deadline=None)
 settings.load_profile("inferflow")

@@ -39,6 +39,8 @@ from inferflow.telemetry.compute_tally import ComputeTally
 from inferflow.telemetry.feature_tally import FeatureTally
 from inferflow.telemetry.worker_tally import WorkerTally
 
+from ..robustness.scenario import StartScenario
+
 Keys = dict[str, str]
 Started = AsyncIterator[tuple[int, Keys]]
 FREE = {"port": 0, "http_port": 0, "reflection": True}
@@ -195,11 +197,12 @@ async def over(role: str, project: Path, use: Callable[[Any, Keys], Awaitable[No
         await use(channel, keys)
 
 
-@pytest.mark.scenario("G7")
 @pytest.mark.parametrize("role", ROLES)
 def test_every_permission_does_on_a_running_server_what_the_rules_say_and_no_more(
-    role: str, project: Path
+    role: str, project: Path, scenario: StartScenario
 ) -> None:
+    tried = scenario("G7", "every call of every role with every permission")
+
     async def use(channel: Any, keys: Keys) -> None:
         for service in await services_of(channel):
             for method in declared(service).methods:
@@ -211,16 +214,20 @@ def test_every_permission_does_on_a_running_server_what_the_rules_say_and_no_mor
                     code = await code_of(channel, path, method, key)
                     is_denied = code == "PERMISSION_DENIED"
                     wanted = RULES[path] or frozenset(Permission)
-                    assert is_denied is (Permission(may) not in wanted), (path, may, code)
+                    is_right = is_denied is (Permission(may) not in wanted)
+                    tried.holds("as the rules say", f"{code} for {path} with {may}", is_right)
                     assert code not in ("INTERNAL", "UNKNOWN"), (path, code)
                     assert code != "UNAUTHENTICATED" or path == REFRESH, path
 
     asyncio.run(over(role, project, use))
 
 
-@pytest.mark.scenario("G7")
 @pytest.mark.parametrize("role", ROLES)
-def test_nobody_without_a_key_gets_further_than_health(role: str, project: Path) -> None:
+def test_nobody_without_a_key_gets_further_than_health(
+    role: str, project: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("G7", "every call of every role without a key")
+
     async def use(channel: Any, _: Keys) -> None:
         refusals = {"UNAUTHENTICATED"}
         if role == "feature-store":
@@ -230,7 +237,7 @@ def test_nobody_without_a_key_gets_further_than_health(role: str, project: Path)
                 path = f"/{service}/{method.name}"
                 code = await code_of(channel, path, method, "")
                 if RULES[path]:
-                    assert code in refusals, (path, code)
+                    tried.holds("refused", code, code in refusals)
                 else:
                     assert code == "OK", (path, code)
 

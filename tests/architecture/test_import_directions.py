@@ -27,6 +27,7 @@ HOMES = {
         "access/sealing.py",
         "access/signing.py",
         "access/tokens.py",
+        "rpc/tls_watch.py",
     },
     "granian": {"app/http_server.py"},
     "jwt": {"access/tokens.py"},

@@ -62,7 +62,7 @@ ERRORS = [
 ]
 
 
-def test_the_tree_of_errors_is_drawn_on_top_of_the_file() -> None:
+def test_the_tree_of_errors_is_drawn_on_top_of_the_package() -> None:
     drawn = re.findall(r"[├└]── (\w+)", errors.__doc__ or "")
     assert sorted(drawn) == sorted(
         kind.__name__ for kind in ERRORS if kind is not errors.InferflowError

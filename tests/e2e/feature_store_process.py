@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,8 @@ import grpc
 
 from inferflow._proto.pool import message_class
 
-from .serving_process import MAIN, Process
+from . import role_process
+from .role_process import Process
 
 Query = message_class("retrieve.Query")
 Result = message_class("retrieve.Result")
@@ -26,29 +24,15 @@ Headers = Sequence[tuple[str, str]]
 
 
 def launch(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", MAIN, "feature-store", str(folder), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "INFERFLOW_FEATURE_STORE_DRAIN_PAUSE": "0ms", **environment},
-    )
+    return role_process.launch("feature-store", str(folder), *arguments, **environment)
 
 
 def start(
     folder: Path, *arguments: str, port: int = 0, ready: str = "ready", **environment: str
 ) -> Process:
     """`ready` is how its third line begins."""
-    popen = launch(folder, "--port", str(port), "--http-port", "0", *arguments, **environment)
-    assert popen.stdout is not None
-    lines = [popen.stdout.readline() for _ in range(3)]
-    found = re.fullmatch(
-        rf"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\n{ready}, .*\n", "".join(lines)
-    )
-    if found is None:
-        popen.kill()
-        raise AssertionError((lines, popen.communicate()))
-    return Process(popen, int(found[1]), found[2])
+    ports = ("--port", str(port), "--http-port", "0")
+    return Process.ready(launch(folder, *ports, *arguments, **environment), f"{ready}, .*")
 
 
 def prices(process: Process, *products: str, headers: Headers = ()) -> list[str]:

@@ -20,8 +20,10 @@ import numpy as np
 
 from inferflow.client.manager.admin import FleetAdmin
 from inferflow.client.manager.calls import ManagerCalls, declared
+from inferflow.rpc.tls_channel import ChannelTls
 
-from .worker_process import INFER, MAIN, Response, asking
+from .role_process import MAIN
+from .worker_process import INFER, Response, asking
 
 QUICK = {
     "INFERFLOW_WORKER_DRAIN_PAUSE": "0ms",
@@ -111,6 +113,8 @@ class FleetRun:
     managers: list[str] = field(default_factory=list)
     worker_key: str = ""
     caller_key: str = ""
+    tls: ChannelTls | None = None
+    """How its managers are asked, where they want it in private."""
 
     def add_manager(self, *, port: int = 0, **environment: str) -> Role:
         manager = start(
@@ -141,7 +145,7 @@ class FleetRun:
 
     @contextmanager
     def admin(self, key: str = ADMIN_KEY) -> Iterator[FleetAdmin]:
-        with FleetAdmin(self.managers, key) as admin:
+        with FleetAdmin(self.managers, key, tls=self.tls) as admin:
             yield admin
 
     def key(self, name: str, *permissions: str, **facts: Any) -> str:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +10,20 @@ import grpc
 
 from inferflow._proto.pool import message_class
 
-from .serving_process import MAIN, Process
+from . import role_process
+from .role_process import Process
 
 Request = message_class("numerix.NumerixRequestProto")
 Response = message_class("numerix.NumerixResponseProto")
 
 
 def launch(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", MAIN, "numerix", str(folder), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "INFERFLOW_COMPUTE_DRAIN_PAUSE": "0ms", **environment},
-    )
+    return role_process.launch("numerix", str(folder), *arguments, **environment)
 
 
 def start(folder: Path, *arguments: str, port: int = 0, **environment: str) -> Process:
-    popen = launch(folder, "--port", str(port), "--http-port", "0", *arguments, **environment)
-    assert popen.stdout is not None
-    lines = [popen.stdout.readline() for _ in range(3)]
-    found = re.fullmatch(
-        r"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\n(not )?ready, .*\n", "".join(lines)
-    )
-    if found is None:
-        popen.kill()
-        raise AssertionError((lines, popen.communicate()))
-    return Process(popen, int(found[1]), found[2])
+    ports = ("--port", str(port), "--http-port", "0")
+    return Process.ready(launch(folder, *ports, *arguments, **environment), "(?:not )?ready, .*")
 
 
 def computed(process: Process, compute_id: str, *rows: list[str]) -> Any:

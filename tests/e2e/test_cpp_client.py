@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import inferflow
+from inferflow.client.tls import for_channels
+
+from ..robustness.scenario import StartScenario
+from ..servers.certificates import Certificates
 from .fleet_process import FleetRun
 from .worker_process import scale
 
@@ -112,8 +117,10 @@ def test_without_a_manager_it_says_so(program: Path, fleet: FleetRun) -> None:
     assert "busy: model 'doubler' is not available: 127.0.0.1:1" in done.stderr
 
 
-@pytest.mark.scenario("A1")
-def test_calls_move_to_another_worker_when_one_is_killed(program: Path, fleet: FleetRun) -> None:
+def test_calls_move_to_another_worker_when_one_is_killed(
+    program: Path, fleet: FleetRun, scenario: StartScenario
+) -> None:
+    tried = scenario("A1", "one of two workers killed under a caller in C++")
     second = fleet.add_worker("w2")
     calling = subprocess.Popen(
         [program, "--repeat", "4000", ",".join(fleet.managers), "doubler", "x", "2", "1", "2"],
@@ -128,7 +135,8 @@ def test_calls_move_to_another_worker_when_one_is_killed(program: Path, fleet: F
     victim.kill()
     said, failures = calling.communicate(timeout=300)
     assert failures == ""
-    assert said.splitlines()[-1] == "4000 call(s), 0 failed"
+    last = said.splitlines()[-1]
+    tried.holds("no call fails", last, last == "4000 call(s), 0 failed")
 
 
 def _is_busy(fleet: FleetRun) -> str:
@@ -136,3 +144,51 @@ def _is_busy(fleet: FleetRun) -> str:
     with fleet.admin() as admin:
         workers = admin.workers()
     return str(max(workers, key=lambda each: int(each["report"].get("requests", 0)))["worker_id"])
+
+
+# --- in private -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Certificates, FleetRun]]:
+    """A fleet that speaks to those alone who show a certificate."""
+    home = tmp_path_factory.mktemp("private-cpp")
+    certs = Certificates(home / "certs")
+    cert, key = map(str, certs.server())
+    tls = {"CERT": cert, "KEY": key, "CA": str(certs.ca), "CLIENT_AUTH": "required"}
+    run = FleetRun(home, {f"INFERFLOW_TLS_{name}": value for name, value in tls.items()})
+    shown = inferflow.Tls(certs.ca, *certs.client())
+    run.tls = for_channels(shown)
+    try:
+        run.add_manager()
+        run.publish("doubler", scale(2))
+        run.add_worker("w1", **run.environment)
+        yield certs, run
+    finally:
+        run.close()
+
+
+def test_a_fleet_over_mutual_tls_is_called_with_a_certificate_and_a_key(
+    program: Path, private: tuple[Certificates, FleetRun]
+) -> None:
+    certs, fleet = private
+    cert, key = map(str, certs.client())
+    shown = {"INFERFLOW_TLS_CERT": cert, "INFERFLOW_TLS_KEY": key}
+    trusted = {"INFERFLOW_TLS_CA": str(certs.ca)}
+    asking = (",".join(fleet.managers), "doubler", "x", "2", "1", "2")
+
+    def asked(**environment: str) -> subprocess.CompletedProcess[str]:
+        given = {"INFERFLOW_API_KEY": fleet.caller_key, **environment}
+        return _run(str(program), *asking, **given)
+
+    done = asked(**trusted, **shown)
+    assert done.returncode == 0, done.stderr
+    assert "y FP32 [1,2]: 2 4" in done.stdout
+    assert "caller: " in asked(**trusted, **shown, INFERFLOW_API_KEY="").stderr
+    for wrong in ({}, trusted, {**shown, "INFERFLOW_TLS_CA": cert}):
+        refused = asked(**wrong)
+        assert (refused.returncode, "busy: " in refused.stderr) == (1, True), refused.stderr
+    named = asked(**trusted, **shown, INFERFLOW_TLS_SERVER_NAME="somebody.else")
+    assert (named.returncode, "busy: " in named.stderr) == (1, True)
+    missing = asked(INFERFLOW_TLS_CA="nowhere.pem")
+    assert "caller: tls: nowhere.pem cannot be read" in missing.stderr

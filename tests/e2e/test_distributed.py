@@ -20,8 +20,8 @@ from ..servers.etcd import EtcdServer, etcd  # noqa: F401
 from ..servers.kafka import KafkaServer, kafka  # noqa: F401
 from ..servers.redis import RedisServer, redis_server  # noqa: F401
 from .distributed_fleet import DistributedShop, Servers, log_everything
+from .role_process import MAIN
 from .same_scores import assert_same
-from .serving_process import MAIN
 
 REQUESTS = ("ranker", "ranker_guest", "ranker_diverse", "pairs", "page")
 

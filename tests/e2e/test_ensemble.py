@@ -22,7 +22,7 @@ from inferflow.plan.document import read_document
 
 from ..servers.processes import free_port
 from .fleet_process import ADMIN_KEY, QUICK, Role, start
-from .serving_process import MAIN
+from .role_process import MAIN
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ensemble"
 

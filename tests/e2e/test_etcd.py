@@ -12,6 +12,7 @@ import pytest
 import inferflow
 from inferflow.rpc.etcd import EtcdClient, prefix_end
 
+from ..robustness.scenario import StartScenario
 from ..servers.etcd import EtcdServer, fragile_etcd, put, until  # noqa: F401
 from .etcd_fleet import BOOKS, HOME, KEY, Fleet, changed, version
 from .serving_process import Process, launch
@@ -53,10 +54,10 @@ def test_configs_in_etcd_are_pushed_served_and_rolled_back(fleet: Fleet) -> None
         process.close()
 
 
-@pytest.mark.scenario("C3")
 def test_a_bad_config_is_refused_where_operators_see_it_and_the_last_good_one_serves(
-    fleet: Fleet, client: EtcdClient
+    fleet: Fleet, client: EtcdClient, scenario: StartScenario
 ) -> None:
+    tried = scenario("C3", "a config with a mistake put into etcd")
     fleet.push(fleet.text)
     process = fleet.serve()
     status = f"{HOME}/status/ranker/".encode()
@@ -68,13 +69,16 @@ def test_a_bad_config_is_refused_where_operators_see_it_and_the_last_good_one_se
     try:
         until(lambda: [each["state"] for each in shown()] == ["serving"])
         put(client, KEY, b'{"response_config": {"features": ["nobody:writes:this"]}}')
-        until(lambda: [each["state"] for each in shown()] == ["last good"])
+        with tried.timed("said in etcd, with the reason", 2):
+            until(lambda: [each["state"] for each in shown()] == ["last good"])
         (told,) = shown()
         assert told["version"] == 1
         assert "error" in [each["severity"] for each in told["problems"]]
-        assert len(scores(process)) == 3
+        answer = scores(process)
+        tried.holds("the version before answers", f"version {told['version']}", len(answer) == 3)
         fleet.push(fleet.text)
-        until(lambda: [each["state"] for each in shown()] == ["serving"])
+        with tried.timed("mended, and said so", 2):
+            until(lambda: [each["state"] for each in shown()] == ["serving"])
     finally:
         assert process.end() == 0
     until(lambda: shown() == [])

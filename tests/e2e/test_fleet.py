@@ -23,8 +23,10 @@ from inferflow.errors import (
     Unreachable,
 )
 
+from ..robustness.scenario import StartScenario
 from .fleet_process import ADMIN_KEY, FleetRun, infer, refusal, until
-from .worker_process import MAIN, put, scale
+from .role_process import MAIN
+from .worker_process import put, scale
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +81,11 @@ def test_a_worker_that_ends_leaves_by_itself(fleet: FleetRun) -> None:
     assert fleet.worker_states()["w3"] == "draining"
 
 
-@pytest.mark.scenario("G4", "G6")
 def test_a_revoked_key_is_refused_by_managers_at_once_and_by_workers_within_a_heartbeat(
-    fleet: FleetRun,
+    fleet: FleetRun, scenario: StartScenario
 ) -> None:
+    session = scenario("G4", "a key is revoked while it has a session with a worker")
+    tried = scenario("G6", "a key of a fleet is revoked")
     fleet.publish("guarded", scale(2))
     key = fleet.key("short-lived", "inference", models=["guard*"])
     with pytest.raises(PermissionDenied, match="not for model"):
@@ -92,11 +95,13 @@ def test_a_revoked_key_is_refused_by_managers_at_once_and_by_workers_within_a_he
     with fleet.admin() as admin:
         until(lambda: usage(fleet, "short-lived") == 1)
         admin.revoke_key(key.split("_")[1])
-    with pytest.raises(Unauthenticated, match="unknown, expired or revoked"):
+    with (
+        tried.timed("the manager refuses it", 2),
+        pytest.raises(Unauthenticated, match="unknown, expired or revoked"),
+    ):
         fleet.discover("guarded", key)
-    began = time.monotonic()
-    until(lambda: "revoked" in refused(fleet, found))
-    assert time.monotonic() - began < 5  # a few heartbeats, on a machine that does much else
+    with session.timed("the worker refuses it", 2):
+        until(lambda: "revoked" in refused(fleet, found))
 
 
 def usage(fleet: FleetRun, name: str) -> int:
@@ -113,8 +118,8 @@ def refused(fleet: FleetRun, found: object) -> str:
     return ""
 
 
-@pytest.mark.scenario("G3")
-def test_forged_and_borrowed_tokens_are_refused(fleet: FleetRun) -> None:
+def test_forged_and_borrowed_tokens_are_refused(fleet: FleetRun, scenario: StartScenario) -> None:
+    tried = scenario("G3", "forged and borrowed tokens shown to a worker")
     fleet.publish("sealed", scale(2))
     fleet.publish("other", scale(2))
     found = fleet.discover("sealed")
@@ -124,12 +129,13 @@ def test_forged_and_borrowed_tokens_are_refused(fleet: FleetRun) -> None:
     forged = sign_token(claims, SigningKey("x" * 16, bytes(32), 0, 2**60, 2**60))
     for token in ("", "garbage", forged, found.token[:-4] + "AAAA"):
         code, _ = refusal(lambda token=token: infer(address, token, "sealed", 1))
-        assert code == "UNAUTHENTICATED", token
+        tried.holds("refused", code, code == "UNAUTHENTICATED")
     code, words = refusal(lambda: infer(address, found.token, "other", 1))
     assert (code, "for model 'sealed'" in words) == ("PERMISSION_DENIED", True)
     worker = fleet.add_worker("elsewhere")
     code, words = refusal(lambda: infer(worker.address, found.token, "sealed", 1))
-    assert (code, words) == ("UNAUTHENTICATED", "the session token is for other workers")
+    assert words == "the session token is for other workers"
+    tried.holds("refused", code, code == "UNAUTHENTICATED")
     worker.end()
 
 
@@ -190,13 +196,16 @@ def test_the_version_in_production_is_loaded_before_anybody_asks(fleet: FleetRun
     assert fleet.infer("warm", 1) == [5]
 
 
-@pytest.mark.scenario("H3")
 @pytest.mark.parametrize("content", [b"", b"<html>", b"\x80\x04pickle", scale(2)[:40]])
-def test_what_is_no_model_never_becomes_visible(fleet: FleetRun, content: bytes) -> None:
+def test_what_is_no_model_never_becomes_visible(
+    fleet: FleetRun, content: bytes, scenario: StartScenario
+) -> None:
+    tried = scenario("H3", "an upload that is no model")
     with pytest.raises(InvalidInput):
         fleet.publish("rubbish", content)
     with fleet.admin() as admin:
-        assert "rubbish" not in [model["name"] for model in admin.models()]
+        seen = [model["name"] for model in admin.models() if model["name"] == "rubbish"]
+    tried.none("trace of it in the registry", seen)
 
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/x", "a/../b", "CON", "x" * 300, ".hidden"])

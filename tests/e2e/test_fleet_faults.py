@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,12 +16,16 @@ from inferflow.client.manager.admin import FleetAdmin
 from inferflow.client.manager.calls import ManagerCalls, declared
 from inferflow.errors import NotFound, RegistryConflict, Unreachable
 
+from ..robustness.faults import burning_processors
+from ..robustness.scenario import StartScenario
 from ..servers.postgres import PostgresServer, postgres  # noqa: F401  # a fixture
 from ..servers.processes import free_port
 from .fleet_process import ADMIN_KEY, FleetRun, infer, refusal, until
 from .worker_process import rounds, scale
 
 MIB = 1024 * 1024
+BUSY_S = 15
+"""Three times as long as a worker may be silent before it counts as gone."""
 
 
 @pytest.fixture
@@ -48,10 +54,11 @@ def test_a_worker_that_was_killed_is_no_longer_named(fleet: FleetRun) -> None:
     until(lambda: named(fleet, "m") == {"w1", "w2"})
 
 
-@pytest.mark.scenario("A6", "A7")
 def test_a_managers_restart_is_not_noticed_by_sessions_and_workers_come_back(
-    fleet: FleetRun,
+    fleet: FleetRun, scenario: StartScenario
 ) -> None:
+    away = scenario("A6", "the manager killed while a session is open")
+    back = scenario("A7", "the manager killed and started again")
     port = free_port()
     manager = fleet.add_manager(port=port)
     fleet.add_worker("w1")
@@ -61,13 +68,16 @@ def test_a_managers_restart_is_not_noticed_by_sessions_and_workers_come_back(
     with fleet.admin() as admin:
         before = (stable(admin.models()), key_ids(admin))
     manager.kill()
-    with pytest.raises(Unreachable):
+    with away.timed("a new caller is told", 0.1), pytest.raises(Unreachable):
         fleet.discover("m")
-    assert fleet.infer("m", 4, found=session) == [8]
+    got = fleet.infer("m", 4, found=session)
+    away.holds("the session is answered", got, got == [8])
     fleet.add_manager(port=port)
-    until(lambda: fleet.worker_states() == {"w1": "online"})
+    with back.timed("workers are online", 3):
+        until(lambda: fleet.worker_states() == {"w1": "online"})
     with fleet.admin() as admin:
-        assert (stable(admin.models()), key_ids(admin)) == before
+        found = (stable(admin.models()), key_ids(admin))
+    back.holds("models, versions and keys are as before", "equal", found == before)
     assert fleet.infer("m", 5, found=session) == [10]
     assert until(lambda: fleet.discover("m")).workers[0].worker_id == "w1"
     fleet.publish("m", scale(3))
@@ -87,8 +97,10 @@ def stable(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return models
 
 
-@pytest.mark.scenario("A15")
-def test_an_upload_that_was_cut_off_goes_on_after_the_managers_death(fleet: FleetRun) -> None:
+def test_an_upload_that_was_cut_off_goes_on_after_the_managers_death(
+    fleet: FleetRun, scenario: StartScenario
+) -> None:
+    tried = scenario("A15", "an upload of 48 MiB cut off after 40, and the manager killed")
     port = free_port()
     manager = fleet.add_manager(port=port)
     content = scale(2, ballast=48 * MIB)
@@ -113,13 +125,15 @@ def test_an_upload_that_was_cut_off_goes_on_after_the_managers_death(fleet: Flee
         made = admin.upload(
             "large", {"model.onnx": file}, progress=lambda _, done, __: reached.append(done)
         )
-    assert reached[0] > 8 * MIB  # what was there is not sent again
+    tried.at_least("not sent again", reached[0] / MIB, 8, " MiB")
     assert reached[-1] == len(content) == made["size"]
 
 
-@pytest.mark.scenario("A15")
 @pytest.mark.robustness
-def test_an_upload_survives_a_manager_that_dies_under_it(fleet: FleetRun) -> None:
+def test_an_upload_survives_a_manager_that_dies_under_it(
+    fleet: FleetRun, scenario: StartScenario
+) -> None:
+    tried = scenario("A15", "the manager killed and started again under an upload")
     port = free_port()
     manager = fleet.add_manager(port=port)
     content = scale(2, ballast=32 * MIB)
@@ -143,11 +157,14 @@ def test_an_upload_survives_a_manager_that_dies_under_it(fleet: FleetRun) -> Non
             made = admin.upload("large", {"model.onnx": file}, progress=killing)
     finally:
         restarting.join()
-    assert (made["version"], made["size"]) == ("1", len(content))
+    stored = (made["version"], made["size"])
+    tried.holds("one version, of its size", stored, stored == ("1", len(content)))
 
 
-@pytest.mark.scenario("H5")
-def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(fleet: FleetRun) -> None:
+def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(
+    fleet: FleetRun, scenario: StartScenario
+) -> None:
+    tried = scenario("H5", "a model file changed in the store")
     fleet.add_manager()
     fleet.add_worker("w1")
     fleet.publish("fine", scale(2))
@@ -161,7 +178,8 @@ def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(fleet: Flee
     found = fleet.discover("rotten")
     address = found.workers[0].address
     code, words = refusal(lambda: infer(address, found.token, "rotten", 1))
-    assert (code, "has the checksum" in words) == ("UNAVAILABLE", True)
+    is_refused = code == "UNAVAILABLE" and "has the checksum" in words
+    tried.holds("it is not loaded", code, is_refused)
 
     def problem() -> str:
         with fleet.admin() as admin:
@@ -172,15 +190,18 @@ def test_a_model_file_that_changed_in_the_store_is_refused_and_shown(fleet: Flee
         admin.promote("rotten", number, "archived")
         with pytest.raises(RegistryConflict, match="corrupt"):
             admin.promote("rotten", number, "production")
-    assert fleet.infer("fine", 1) == [2]
-    assert "inferflow_manager_model_problems 1.0" in fleet.roles[0].get("/metrics")
+    beside = fleet.infer("fine", 1)
+    tried.holds("another model is answered", beside, beside == [2])
+    page = fleet.roles[0].get("/metrics")
+    (counted,) = re.findall(r"^inferflow_manager_model_problems (\S+)$", page, re.M)
+    tried.holds("the manager's count of problems is 1", counted, counted == "1.0")
 
 
-@pytest.mark.scenario("H5")
 @pytest.mark.robustness
 def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
-    fleet: FleetRun,
+    fleet: FleetRun, scenario: StartScenario
 ) -> None:
+    tried = scenario("H5", "a worker's copy replaced by another model")
     fleet.add_manager()
     worker = fleet.add_worker("w1")
     fleet.publish("m", scale(2))
@@ -189,12 +210,15 @@ def test_a_worker_refuses_a_cache_that_was_tampered_with_and_fetches_anew(
     [cached] = (fleet.folder / "w1").rglob("model.onnx")
     cached.write_bytes(scale(9))
     fleet.add_worker("w1")
-    assert fleet.infer("m", 1) == [2]
+    got = fleet.infer("m", 1)
+    tried.holds("the registered model answers", got, got == [2])
 
 
-@pytest.mark.scenario("I8")
 @pytest.mark.robustness
-def test_a_worker_with_more_than_enough_to_do_is_not_taken_for_dead(fleet: FleetRun) -> None:
+def test_a_worker_with_more_than_enough_to_do_is_not_taken_for_dead(
+    fleet: FleetRun, scenario: StartScenario
+) -> None:
+    tried = scenario("I8", f"a worker with {BUSY_S} s of work for every processor, and strangers")
     fleet.add_manager()
     fleet.add_worker("w1")
     fleet.publish("rounds", rounds())
@@ -202,15 +226,16 @@ def test_a_worker_with_more_than_enough_to_do_is_not_taken_for_dead(fleet: Fleet
 
     def ask() -> str:
         address = found.workers[0].address
-        return refusal(lambda: infer(address, found.token, "rounds", 1e15, timeout=7))[0]
+        return refusal(lambda: infer(address, found.token, "rounds", 1e15, timeout=BUSY_S))[0]
 
-    with ThreadPoolExecutor(8) as callers:
+    seen: Counter[str] = Counter()
+    with burning_processors(), ThreadPoolExecutor(8) as callers:
         asked = [callers.submit(ask) for _ in range(8)]
-        seen = set()
         while not all(each.done() for each in asked):
-            seen.add(fleet.worker_states()["w1"])
-    assert "offline" not in seen
-    assert {each.result() for each in asked} == {"DEADLINE_EXCEEDED"}
+            seen[fleet.worker_states()["w1"]] += 1
+    tried.holds("never seen as offline", dict(seen), "offline" not in seen)
+    ended = {each.result() for each in asked}
+    tried.holds("calls end at their deadline", ended, ended == {"DEADLINE_EXCEEDED"})
 
 
 def test_a_worker_that_waits_for_its_manager_joins_when_it_comes(fleet: FleetRun) -> None:
@@ -226,12 +251,13 @@ def test_a_worker_that_waits_for_its_manager_joins_when_it_comes(fleet: FleetRun
     assert fleet.infer("m", 2) == [4]
 
 
-@pytest.mark.scenario("A12")
 @pytest.mark.robustness
 def test_two_managers_share_a_fleet_and_one_is_enough(
     fleet: FleetRun,
     postgres: PostgresServer,  # noqa: F811
+    scenario: StartScenario,
 ) -> None:
+    tried = scenario("A12", "one of two managers of a fleet killed")
     fleet.environment = {
         "INFERFLOW_MANAGER_DATABASE": postgres.new_database(),
         "INFERFLOW_MANAGER_SECRET": "5e" * 32,
@@ -250,14 +276,16 @@ def test_two_managers_share_a_fleet_and_one_is_enough(
         assert discovered(manager.address, fleet.caller_key, "m") == ["w1"]
     session = fleet.discover("m")
     leads = [role for role in (one, two) if "has_duties 1.0" in role.get("/metrics")]
-    assert len(leads) == 1
+    tried.at_most("managers that lead", len(leads), 1)
+    assert leads
     one.kill()
     assert fleet.infer("m", 1, found=session) == [2]
     assert named(fleet, "m") == {"w1"}
     fleet.add_worker("w2")
     fleet.publish("m", scale(3))
     until(lambda: named(fleet, "m") == {"w1", "w2"})
-    assert fleet.infer("m", 1) == [3]
+    got = fleet.infer("m", 1)
+    tried.holds("workers join and versions are published", got, got == [3])
     until(lambda: states(at(two, FleetAdmin.workers)) == {"w1": "online", "w2": "online"})
 
 

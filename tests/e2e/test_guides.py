@@ -1,7 +1,8 @@
 """Every command and snippet of the guides works, in the order it is written.
 
-Fences say what to do with them: `sh` is run, `sh fails` must fail, `python` is run, and a fence
-that names a file (`yaml expressions.yaml`) is written to that file. A guide that says
+Fences say what to do with them: `sh` is run, `sh fails` must fail, `python` is run, a fence
+that names a file (`yaml expressions.yaml`) is written to that file, and `output` must be a part of
+what the block before it printed. A guide that says
 `<!-- needs: etcd, redis -->` is given those, and left out where there is none.
 """
 
@@ -33,12 +34,16 @@ def test_a_guide_can_be_followed_as_it_is_written(
     for name in needs["names"].split(", ") if needs else ():
         for variable, value in _given(name, request).items():
             monkeypatch.setenv(variable, value)
+    printed = ""
     for fence in FENCE.finditer(text):
         language, _, argument = fence["info"].strip().partition(" ")
         if language == "sh" and not argument.endswith(".env"):
-            folder = _run_shell(fence["body"], folder, must_fail=argument == "fails")
+            folder, printed = _run_shell(fence["body"], folder, must_fail=argument == "fails")
         elif language == "python":
-            _run([sys.executable, "-W", "error", "-c", fence["body"]], folder, must_fail=False)
+            code = [sys.executable, "-W", "error", "-c", fence["body"]]
+            printed = _run(code, folder, must_fail=False).stdout
+        elif language == "output":
+            assert fence["body"] in printed
         elif argument:
             (folder / argument).write_text(fence["body"], encoding="utf-8")
 
@@ -52,12 +57,13 @@ def _given(name: str, request: pytest.FixtureRequest) -> dict[str, str]:
     return {"ETCD_ENDPOINTS": etcd.endpoint, "ETCDCTL_ENDPOINTS": etcd.endpoint}
 
 
-def _run_shell(script: str, folder: Path, *, must_fail: bool) -> Path:
-    """Run a block and return the folder it ends in."""
+def _run_shell(script: str, folder: Path, *, must_fail: bool) -> tuple[Path, str]:
+    """Run a block: the folder it ends in, and what it printed."""
     done = _run(
         ["bash", "-euo", "pipefail", "-c", f"{script}\npwd >&2"], folder, must_fail=must_fail
     )
-    return folder if must_fail else Path(done.stderr.strip().splitlines()[-1])
+    ended_in = folder if must_fail else Path(done.stderr.strip().splitlines()[-1])
+    return ended_in, done.stdout
 
 
 def _run(command: list[str], folder: Path, *, must_fail: bool) -> subprocess.CompletedProcess[str]:

@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from inferflow.app.config_stores import open_configs
 from inferflow.app.pushing.outcome import Outcome, Part
 from inferflow.app.pushing.project import Order, push_project
 from inferflow.app.scaffold import write_starter
@@ -23,7 +24,7 @@ from inferflow.rpc.etcd import EtcdClient
 from ..servers.etcd import EtcdServer, etcd, put, until  # noqa: F401
 from ..servers.redis import RedisServer, new_namespace, redis_server  # noqa: F401
 from . import feature_store_process
-from .serving_process import MAIN
+from .role_process import MAIN
 
 Says = dict[tuple[str, str], str]
 Environment = Callable[..., None]
@@ -200,3 +201,98 @@ def test_an_etcd_that_is_away_is_named_and_nothing_else_is_tried(
         "configs": "skipped",
     }
     assert "127.0.0.1:1" in outcomes[0].text
+
+
+# --- what is in etcd alone, and what holds for all configs ----------------------------------------
+
+
+def pruned(folder: Path, *parts: Part, may: bool = True, dry_run: bool = False) -> Says:
+    asked: list[list[str]] = []
+
+    def answer(spare: Sequence[Outcome]) -> bool:
+        asked.append([each.name for each in spare])
+        return may
+
+    order = Order(parts=parts, author="ann", dry_run=dry_run, prune=answer)
+    outcomes = push_project(folder, order)
+    assert len(asked) <= 1
+    assert not (asked and dry_run)
+    return {(each.part, each.name): each.state for each in outcomes if each.state != "unchanged"}
+
+
+@pytest.fixture
+def grown(books: Path, home: str) -> Path:
+    """A folder of which a config and an expression have gone since it was pushed."""
+    ranker = (books / "configs" / "ranker.yaml").read_text()
+    (books / "configs" / "older.yaml").write_text(ranker.replace("ranker:", "older:", 1))
+    expressions = (books / "expressions.yaml").read_text()
+    (books / "expressions.yaml").write_text(f'{expressions}\nolder: "like * 2"\n')
+    assert pushed(books)["configs", "older"] == "pushed"
+    (books / "configs" / "older.yaml").unlink()
+    (books / "expressions.yaml").write_text(expressions)
+    return books
+
+
+GONE = {("configs", "older"): "deleted", ("expressions", "older"): "deleted"}
+NO_MODELS = {("models", ""): "skipped"}
+
+
+def test_what_is_in_etcd_alone_stays_unless_it_is_to_be_pruned(
+    grown: Path,
+    home: str,
+    etcd: EtcdServer,  # noqa: F811
+) -> None:
+    assert set(pushed(grown).values()) == {"unchanged", "skipped"}
+    listed = dict.fromkeys(GONE, "differs")
+    assert pruned(grown, dry_run=True) == {**listed, **NO_MODELS}
+    assert pruned(grown, may=False) == {("configs", ""): "skipped", **NO_MODELS}
+    assert pruned(grown, "expressions", may=False) == {("expressions", ""): "skipped"}
+    assert pruned(grown) == {**GONE, **NO_MODELS}
+    assert pruned(grown) == NO_MODELS
+    with closing(open_configs(grown, read_settings(grown))) as store:
+        assert sorted(store.current().documents) == ["ranker"]
+        assert store.history("older")[-1].is_removal
+
+
+def test_nothing_is_pruned_after_something_was_not_pushed(grown: Path, home: str) -> None:
+    (grown / "expressions.yaml").write_text('pick: "like"\nworse: "like +"\n')
+    found = pruned(grown)
+    assert ("configs", "older") not in found
+    assert found["expressions", "worse"] == "refused"
+
+
+def test_a_folder_without_configs_prunes_none(grown: Path, home: str) -> None:
+    (grown / "configs" / "ranker.yaml").unlink()
+    assert pruned(grown, "configs") == {}
+
+
+def test_a_split_that_needs_what_would_be_pruned_is_refused(grown: Path, home: str) -> None:
+    split = '{"ab": {"ranker": 50, "older": 50}}'
+    (grown / "configs" / "both.json").write_text(split)
+    assert pruned(grown, "configs")["configs", "both"] == "refused"
+    assert pushed(grown, "configs")["configs", "both"] == "pushed"
+
+
+def test_what_the_project_says_for_all_configs_is_pushed_too(
+    books: Path,
+    home: str,
+    etcd: EtcdServer,  # noqa: F811
+) -> None:
+    place = ("configs", "[service]")
+    assert place not in pushed(books)
+    (books / "inferflow.toml").write_text('[service]\nv2-logging-type = "arrow"\n')
+    assert pushed(books, dry_run=True)[place] == "differs"
+    assert pushed(books)[place] == "pushed"
+    assert pushed(books)[place] == "unchanged"
+    base = f"/config/inferflow/services/{home}/model-config/service-config"
+    with closing(etcd.client()) as client:
+        put(client, base.encode(), b'{"v2-logging-type": "proto", "compression-enabled": true}')
+        put(client, f"{base}/compression-enabled".encode(), b"false")
+        toml = '[service]\nv2_logging_type = "parquet"\ncompression_enabled = true\n'
+        (books / "inferflow.toml").write_text(toml)
+        assert pushed(books)[place] == "pushed"
+        whole, single = (client.get(key.encode()) for key in (base, f"{base}/compression-enabled"))
+    assert whole is not None
+    assert json.loads(whole.value) == {"v2_logging_type": "parquet", "compression-enabled": True}
+    assert single is not None
+    assert single.value == b"true"

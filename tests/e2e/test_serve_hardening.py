@@ -21,6 +21,7 @@ from inferflow.demo import write_shop
 from inferflow.rpc.channel import open_channel
 from inferflow.rpc.options import ChannelOptions
 
+from ..robustness.scenario import StartScenario
 from .plain_wire import data
 from .test_serve import Process, launch, start
 from .test_serve_wire import HOUR, REQUESTS, USER
@@ -63,25 +64,47 @@ def refusal(server: Process, body: bytes, **more: Any) -> grpc.RpcError:
 # --- too large ------------------------------------------------------------------------------
 
 
-@pytest.mark.scenario("F2")
-def test_a_message_over_the_limit_is_refused_and_the_limit_named(server: Process) -> None:
+def test_a_message_over_the_limit_is_refused_and_the_limit_named(
+    server: Process, scenario: StartScenario
+) -> None:
+    tried = scenario("F2", "a message of 17 MB where 16 MiB are allowed")
     refused = refusal(server, data(2, "x" * 17_000_000))
-    assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert str(16 * 1024 * 1024) in refused.details()
+    code = refused.code()
+    tried.holds("refused", code.name, code is grpc.StatusCode.RESOURCE_EXHAUSTED)
+    named = str(16 * 1024 * 1024) in refused.details()
+    tried.holds("the limit is named", refused.details(), named)
 
 
-@pytest.mark.scenario("F2")
-def test_headers_over_the_limit_are_refused(server: Process) -> None:
+def test_headers_over_the_limit_are_refused(server: Process, scenario: StartScenario) -> None:
+    tried = scenario("F2", "100 kB of headers, and then a good call on the same connection")
     metadata = [("x-large", "x" * 100_000)]
     refused = refusal(server, REQUESTS["InferPointWise"], metadata=metadata)
-    assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    code = refused.code()
+    tried.holds("refused", code.name, code is grpc.StatusCode.RESOURCE_EXHAUSTED)
 
 
-@pytest.mark.scenario("F3")
-def test_a_million_targets_are_refused_and_nobody_else_notices(server: Process) -> None:
-    refused = refusal(server, wide(3) + data(5, data(1, "7")) * 1_000_000)
+def test_a_million_targets_are_refused_and_nobody_else_notices(
+    server: Process, scenario: StartScenario
+) -> None:
+    tried = scenario("F3", "a million targets")
+    body = wide(3) + data(5, data(1, "7")) * 1_000_000
+    before = peak_memory(server)
+    with tried.timed("refused, and a good call answered", 1):
+        refused = refusal(server, body)
     assert refused.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert "max_targets=10000" in refused.details()
+    named = "max_targets=10000" in refused.details()
+    tried.holds("the limit is named", refused.code().name, named)
+    grown = (peak_memory(server) - before) / 1e6
+    tried.at_most(f"memory for {len(body) / 1e6:.0f} MB of them", grown, 100, " MB")
+
+
+def peak_memory(server: Process) -> int:
+    (line,) = [
+        line
+        for line in Path(f"/proc/{server.popen.pid}/status").read_text().splitlines()
+        if line.startswith("VmHWM")
+    ]
+    return int(line.split()[1]) * 1024
 
 
 def test_a_call_nobody_offers_is_unimplemented(server: Process) -> None:
@@ -148,31 +171,41 @@ def test_the_surplus_is_refused_with_a_hint_and_the_rest_is_answered(shop: Path)
 # --- clients that do not speak --------------------------------------------------------------
 
 
-@pytest.mark.scenario("G13")
 @pytest.mark.parametrize("said", [b"", b"PRI * HTTP/2.0\r\n"], ids=["nothing", "half a preface"])
-def test_a_connection_that_does_not_speak_is_closed(server: Process, said: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent:
+def test_a_connection_that_does_not_speak_is_closed(
+    server: Process, said: bytes, scenario: StartScenario
+) -> None:
+    tried = scenario("G13", "a connection that says nothing, or half a preface")
+    with (
+        tried.timed("closed", 4),
+        socket.create_connection(("127.0.0.1", server.port), timeout=60) as silent,
+    ):
         silent.sendall(said)
         while silent.recv(1024):
             pass  # what the server says first; then it hangs up
 
 
-@pytest.mark.scenario("G13")
-def test_slow_http_clients_cannot_keep_out_health_checks(server: Process) -> None:
+def test_slow_http_clients_cannot_keep_out_health_checks(
+    server: Process, scenario: StartScenario
+) -> None:
+    tried = scenario("G13", "a hundred HTTP clients that never finish their headers")
     host, port = server.http.removeprefix("http://").split(":")
     with ExitStack() as held:
         for _ in range(100):
             slow = held.enter_context(socket.create_connection((host, int(port)), timeout=60))
             slow.sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
-        assert server.get("/health/ready") == (200, b"true")
-        assert server.get("/metrics")[0] == 200
+        with tried.timed("health and metrics are answered", 0.5):
+            assert server.get("/health/ready") == (200, b"true")
+            assert server.get("/metrics")[0] == 200
 
 
 # --- servers that go ------------------------------------------------------------------------
 
 
-@pytest.mark.scenario("A10")
-def test_nobody_notices_that_one_of_two_servers_was_killed(shop: Path) -> None:
+def test_nobody_notices_that_one_of_two_servers_was_killed(
+    shop: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("A10", "one of two orchestrators killed under 16 callers")
     golden = document(shop, "ranker")
     servers = [start(shop) for _ in range(2)]
     addresses = [f"127.0.0.1:{each.port}" for each in servers]
@@ -186,14 +219,17 @@ def test_nobody_notices_that_one_of_two_servers_was_killed(shop: Path) -> None:
                 return client.answer(golden).to_dict() == expected
 
             with ThreadPoolExecutor(16) as threads:
-                assert all(threads.map(ask, range(400)))
+                right = list(threads.map(ask, range(400)))
+            tried.none(
+                "call fails or answers otherwise", [r for r in right if not r], of=len(right)
+            )
     finally:
         for each in servers:
             each.close()
 
 
-@pytest.mark.scenario("A13")
-def test_a_server_that_hangs_is_noticed(shop: Path) -> None:
+def test_a_server_that_hangs_is_noticed(shop: Path, scenario: StartScenario) -> None:
+    tried = scenario("A13", "a server hangs, and its caller pings every half second")
     process = start(shop)
     options = ChannelOptions(keepalive_ms=500, keepalive_timeout_ms=500, attempts=1)
 
@@ -207,19 +243,24 @@ def test_a_server_that_hangs_is_noticed(shop: Path) -> None:
             return code
 
     try:
-        assert asyncio.run(asked()) is grpc.StatusCode.UNAVAILABLE
+        with tried.timed("noticed", 5):
+            code = asyncio.run(asked())
+        tried.holds("told", code.name, code is grpc.StatusCode.UNAVAILABLE)
     finally:
         process.popen.send_signal(signal.SIGCONT)
         process.close()
 
 
-@pytest.mark.scenario("I6")
-def test_a_data_folder_that_cannot_be_written_is_a_clear_error(shop: Path, tmp_path: Path) -> None:
+def test_a_data_folder_that_cannot_be_written_is_a_clear_error(
+    shop: Path, tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("I6", "the data folder of a server is a file")
     taken = tmp_path / "taken"
     taken.write_text("a file")
-    popen = launch(shop, "--port", "0", "--http-port", "0", INFERFLOW_DATA_DIR=str(taken))
-    out, err = popen.communicate(timeout=60)
-    assert popen.returncode == 1
+    with tried.soon_over("it ends", 2):
+        popen = launch(shop, "--port", "0", "--http-port", "0", INFERFLOW_DATA_DIR=str(taken))
+        out, err = popen.communicate(timeout=60)
+    tried.holds("it ends with 1", popen.returncode, popen.returncode == 1)
     assert out == ""
     last = err.splitlines()[-1]
     assert last.startswith("error: ")
@@ -227,10 +268,14 @@ def test_a_data_folder_that_cannot_be_written_is_a_clear_error(shop: Path, tmp_p
     assert "bug in Inferflow" not in last
 
 
-@pytest.mark.scenario("A5")
-def test_a_second_signal_ends_the_waiting_and_is_no_failure(shop: Path) -> None:
+def test_a_second_signal_ends_the_waiting_and_is_no_failure(
+    shop: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("A5", "a server with an hour to end is asked twice")
     process = start(shop, INFERFLOW_DRAIN_PAUSE="1h", INFERFLOW_DRAIN_GRACE="1h")
     process.popen.send_signal(signal.SIGTERM)
     while process.get("/health/ready")[0] == 200:
         pass
-    assert process.end(signal.SIGTERM) == 0
+    with tried.timed("it ends after the second", 2):
+        code = process.end(signal.SIGTERM)
+    tried.holds("it ends with 0", code, code == 0)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import grpc
 import pytest
@@ -17,6 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import inferflow
+from inferflow.app.scaffold import write_starter
 from inferflow.demo.shop import write_shop
 from inferflow.errors import NotFound
 from inferflow.plan.document import read_document
@@ -196,3 +198,40 @@ def test_log_lines_name_the_trace_they_belong_to(traced: Traced) -> None:
     (line,) = [each for each in traced.log if each.get("trace_id") == root.trace_id]
     assert line["span_id"] == root.span_id
     assert line["event"] == "call"
+
+
+def test_each_of_several_processes_sends_its_own_traces(tmp_path: Path) -> None:
+    project = tmp_path / "books"
+    write_starter(project)
+    asked = {"model_config_id": "ranker", "entities": {"user": "ada", "book": ["1", "2"]}}
+    with collecting() as collector:
+        serving = serving_process.start(
+            project, "--processes", "2", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url
+        )
+        try:
+            pids = {each["pid"] for each in json.loads(serving.get("/processes")[1])}
+            for _ in range(64):  # the system gives each new connection to one of them
+                with inferflow.connect(f"127.0.0.1:{serving.port}") as client:
+                    client.answer(asked)
+                if _answering(serving) == len(pids):
+                    break
+        finally:
+            assert serving.end() == 0
+    roots = [span for span in collector.spans if span.name == PREDICT]
+    assert {root.pid for root in roots} == pids
+    for root in roots:
+        spans = collector.trace(root.trace_id)
+        steps = [span for span in spans.values() if span.parent_id == root.span_id]
+        assert {span.pid for span in spans.values()} == {root.pid}
+        assert {step.facts["inferflow.kind"] for step in steps} >= {"feature", "model"}
+
+
+def _answering(serving: Process) -> int:
+    """How many of its processes have answered anything."""
+    ports = [each["http"] for each in json.loads(serving.get("/processes")[1])]
+    return sum(_has_answered(port) for port in ports)
+
+
+def _has_answered(port: int) -> bool:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+        return b'inferflow_requests_total{config="ranker"' in page.read()

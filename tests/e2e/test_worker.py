@@ -18,6 +18,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from inferflow.serving.runtime import ModelRepository
 
+from ..robustness.scenario import StartScenario
 from .worker_process import (
     WorkerProcess,
     dense,
@@ -76,7 +77,7 @@ def test_health_is_told_over_grpc_and_http(worker: WorkerProcess) -> None:
         answer = stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
     for path in ("/health/self", "/health/live", "/health/ready"):
-        assert worker.get(path) == (200, "true")
+        assert worker.get(path) == (200, b"true")
 
 
 def test_a_broken_model_is_unavailable_and_touches_no_other(worker: WorkerProcess) -> None:
@@ -102,17 +103,21 @@ def test_a_hung_run_is_stopped_at_its_deadline_while_others_go_on(worker: Worker
         pass
 
 
-@pytest.mark.scenario("A13")
 def test_a_model_that_was_quick_and_hangs_does_not_hold_up_the_worker(
-    worker: WorkerProcess,
+    worker: WorkerProcess, scenario: StartScenario
 ) -> None:
+    tried = scenario("A13", "a model that was quick hangs in a worker")
+    slowest = 0.0
     for _ in range(10):  # enough to be trusted with running on the event loop
         worker.infer("rounds", 1)
     with ThreadPoolExecutor(1) as threads:
         hung = threads.submit(worker.refused, "rounds", AGES, timeout=2)
         for number in range(20):
+            began = time.monotonic()
             assert worker.infer("scale", number, timeout=1) == [3 * number]
+            slowest = max(slowest, time.monotonic() - began)
         assert hung.result()[0] == "DEADLINE_EXCEEDED"
+    tried.within("slowest answer of another model, its deadline being", slowest, 1)
 
 
 def test_what_waits_is_batched_and_the_reasons_are_counted(
@@ -133,10 +138,10 @@ def test_what_waits_is_batched_and_the_reasons_are_counted(
     assert sum(reasons) == runs
 
 
-@pytest.mark.scenario("I3")
 def test_the_urgent_overtake_those_who_wait(
-    tmp_path: Path, starting: Callable[..., WorkerProcess]
+    tmp_path: Path, starting: Callable[..., WorkerProcess], scenario: StartScenario
 ) -> None:
+    tried = scenario("I3", "an urgent request behind five patient ones")
     put(tmp_path, "rounds", rounds())
     worker = starting(INFERFLOW_WORKER_THREADS="1", INFERFLOW_WORKER_SHORT_RUN="0")
     order: list[int] = []
@@ -158,7 +163,7 @@ def test_the_urgent_overtake_those_who_wait(
         assert holding.result()[0] == "DEADLINE_EXCEEDED"
         for each in (*patient, urgent):
             each.result()
-    assert order[0] == 1
+    tried.at_most("patient ones answered before it", order.index(1), 0)
 
 
 def test_a_queue_timeout_of_a_request_is_kept(
@@ -176,20 +181,22 @@ def test_a_queue_timeout_of_a_request_is_kept(
         holding.result()
 
 
-@pytest.mark.scenario("H7")
 def test_models_make_room_for_each_other_within_the_memory_budget(
-    tmp_path: Path, starting: Callable[..., WorkerProcess]
+    tmp_path: Path, starting: Callable[..., WorkerProcess], scenario: StartScenario
 ) -> None:
+    tried = scenario("H7", "models of more memory than a worker's 48 MiB")
     for name in "abc":
         put(tmp_path, name, scale(2, ballast=8 * MIB))
     put(tmp_path, "huge", scale(2, ballast=64 * MIB))
     worker = starting("--memory-mb", "48")
     for name in "abcabc":
         assert worker.infer(name, 1) == [2]
-        assert worker.metric("inferflow_worker_model_memory_bytes") <= 48 * MIB
-    assert worker.metric("inferflow_worker_model_unloads_total", why="evicted") > 0
+        held = worker.metric("inferflow_worker_model_memory_bytes") / MIB
+        tried.at_most("memory of loaded models", held, 48, " MiB")
+    evicted = worker.metric("inferflow_worker_model_unloads_total", why="evicted")
+    tried.at_least("idle models that made room", evicted, 1)
     code, text = worker.refused("huge", 1)
-    assert code == "RESOURCE_EXHAUSTED"
+    tried.holds("one that can never fit is refused", code, code == "RESOURCE_EXHAUSTED")
     assert "huge@1" in text
     assert worker.infer("c", 1) == [2]
 
@@ -219,10 +226,10 @@ def test_a_quantised_model_answers_nearly_the_same(
     assert rough == pytest.approx(exact, rel=0.2)
 
 
-@pytest.mark.scenario("A8")
 def test_a_model_that_ended_the_process_again_and_again_is_left_alone(
-    tmp_path: Path, starting: Callable[..., WorkerProcess]
+    tmp_path: Path, starting: Callable[..., WorkerProcess], scenario: StartScenario
 ) -> None:
+    tried = scenario("A8", "a model that took its worker down seven times")
     put(tmp_path, "fatal", scale(5))
     put(tmp_path, "scale", scale(2))
     gone = subprocess.Popen([sys.executable, "-c", ""])
@@ -236,14 +243,16 @@ def test_a_model_that_ended_the_process_again_and_again_is_left_alone(
     code, text = worker.refused("fatal", 1)
     assert code == "UNAVAILABLE"
     assert "ended the worker 7 time" in text
-    assert worker.infer("scale", 1) == [2]
-    assert worker.metric("inferflow_worker_model_available", model="fatal") == 0
+    right = [worker.infer("scale", n) == [2 * n] for n in range(20)]
+    tried.none("call of another model fails", [r for r in right if not r], of=len(right))
+    available = worker.metric("inferflow_worker_model_available", model="fatal")
+    tried.holds("its metric says it is not available", available, available == 0)
 
 
-@pytest.mark.scenario("A4")
 def test_no_call_is_lost_when_the_worker_is_asked_to_end(
-    folder: Path,
+    folder: Path, scenario: StartScenario
 ) -> None:
+    tried = scenario("A4", "a worker asked to end under load, whose callers never try again")
     worker = start(folder, INFERFLOW_WORKER_DRAIN_PAUSE="10s")
     enough = threading.Event()
 
@@ -260,15 +269,16 @@ def test_no_call_is_lost_when_the_worker_is_asked_to_end(
             worker.popen.send_signal(signal.SIGTERM)
             while worker.get("/health/ready")[0] == 200:
                 worker.infer("scale", 1)
-            assert worker.get("/health/ready") == (503, "draining")
+            assert worker.get("/health/ready") == (503, b"draining")
             assert not worker.call("ServerReady").ready
             worker.infer("scale", 1)
             enough.set()
-            assert all(each.result() > 0 for each in asking)
+            failed = [each.exception() for each in asking if each.exception()]
+        tried.none("call fails", failed, of=sum(each.result() for each in asking))
     finally:
         enough.set()
         code = worker.end()
-    assert code == 0
+    tried.holds("it ends with 0", code, code == 0)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
@@ -276,8 +286,10 @@ def test_the_process_ends_with_0_when_asked(folder: Path, stop: signal.Signals) 
     assert start(folder).end(stop) == 0
 
 
-@pytest.mark.scenario("A5")
-def test_a_hung_run_does_not_keep_the_process_when_it_is_asked_twice(folder: Path) -> None:
+def test_a_hung_run_does_not_keep_the_process_when_it_is_asked_twice(
+    folder: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("A5", "a worker with a run that never ends is asked twice")
     worker = start(folder)
     with ThreadPoolExecutor(1) as threads:
         hung = threads.submit(worker.refused, "rounds", AGES, timeout=60)
@@ -286,44 +298,54 @@ def test_a_hung_run_does_not_keep_the_process_when_it_is_asked_twice(folder: Pat
         worker.popen.send_signal(signal.SIGTERM)
         while worker.get("/health/ready")[0] == 200:
             pass
-        assert worker.end() == 0
+        with tried.timed("it ends after the second", 2):
+            code = worker.end()
+        tried.holds("it ends with 0", code, code == 0)
         assert hung.result()[0] in ("UNAVAILABLE", "CANCELLED")
 
 
-@pytest.mark.scenario("I7")
 @pytest.mark.parametrize("option", ["--port", "--http-port"])
-def test_a_taken_port_is_a_clear_error(folder: Path, worker: WorkerProcess, option: str) -> None:
+def test_a_taken_port_is_a_clear_error(
+    folder: Path, worker: WorkerProcess, option: str, scenario: StartScenario
+) -> None:
+    tried = scenario("I7", "a worker is started on a port that is taken")
     other = {"--port": "--http-port", "--http-port": "--port"}[option]
     taken = str(worker.port if option == "--port" else worker.http.rpartition(":")[2])
-    popen = launch(folder, option, taken, other, "0")
-    out, err = popen.communicate(timeout=60)
-    assert (popen.returncode, out) == (1, "")
+    with tried.soon_over("it ends", 2):
+        popen = launch(folder, option, taken, other, "0")
+        out, err = popen.communicate(timeout=60)
+    tried.holds("it ends with 1", popen.returncode, (popen.returncode, out) == (1, ""))
     assert err.splitlines()[-1].startswith(f"error: cannot listen on 127.0.0.1:{taken}")
     assert "Traceback" not in err
 
 
-@pytest.mark.scenario("G12")
-def test_listening_beyond_this_machine_must_be_meant(folder: Path) -> None:
+def test_listening_beyond_this_machine_must_be_meant(folder: Path, scenario: StartScenario) -> None:
+    tried = scenario("G12", "a worker is opened to the network, without keys")
     popen = launch(folder, "--bind", "0.0.0.0", "--port", "0", "--http-port", "0")
     _, err = popen.communicate(timeout=60)
-    assert popen.returncode == 1
+    tried.holds("it ends with 1", popen.returncode, popen.returncode == 1)
     assert err.splitlines()[-1].startswith("error: bind: 0.0.0.0")
 
 
-@pytest.mark.scenario("I6")
-def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    popen = launch(tmp_path, "--port", "0", "--http-port", "0")
-    _, err = popen.communicate(timeout=60)
-    assert popen.returncode == 1
+def test_a_folder_that_is_not_there_is_a_clear_error(
+    tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("I6", "the models folder of a worker is missing")
+    with tried.soon_over("it ends", 2):
+        popen = launch(tmp_path, "--port", "0", "--http-port", "0")
+        _, err = popen.communicate(timeout=60)
+    tried.holds("it ends with 1", popen.returncode, popen.returncode == 1)
     assert "no models folder" in err.splitlines()[-1]
 
 
-@pytest.mark.scenario("F2")
 def test_messages_larger_than_allowed_are_refused_and_the_connection_lives_on(
-    worker: WorkerProcess,
+    worker: WorkerProcess, scenario: StartScenario
 ) -> None:
+    tried = scenario("F2", "a message of 65 MiB to a worker")
     infer = worker.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
     with pytest.raises(grpc.RpcError) as refused:
         infer(b"\0" * (65 * MIB), timeout=30)
-    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert worker.infer("scale", 1) == [3]
+    code = refused.value.code()
+    tried.holds("refused", code.name, code is grpc.StatusCode.RESOURCE_EXHAUSTED)
+    again = worker.infer("scale", 1)
+    tried.holds("the connection lives on", again, again == [3])

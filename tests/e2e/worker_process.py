@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
 import subprocess
-import sys
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from inferflow._proto.pool import message_class
 
-MAIN = "import sys; from inferflow.cli import main; sys.argv[0] = 'inferflow'; main()"
+from . import role_process
+from .role_process import Process
+
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 
 Request = message_class("inference.ModelInferRequest")
@@ -27,11 +24,9 @@ Response = message_class("inference.ModelInferResponse")
 
 
 @dataclass
-class WorkerProcess:
-    popen: subprocess.Popen[str]
-    port: int
-    http: str
-    channel: grpc.Channel
+class WorkerProcess(Process):
+    def __post_init__(self) -> None:
+        self.channel = grpc.insecure_channel(f"127.0.0.1:{self.port}")
 
     def infer(self, model: str, *values: float, timeout: float = 30, **facts: Any) -> Any:
         """One row per value, both of its columns the same; the first output's first column."""
@@ -54,38 +49,19 @@ class WorkerProcess:
         answer = self.channel.unary_unary(path)(request.SerializeToString(), timeout=30)
         return message_class(f"inference.{method}Response").FromString(answer)
 
-    def get(self, path: str) -> tuple[int, str]:
-        try:
-            with urllib.request.urlopen(self.http + path, timeout=10) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as failed:
-            with failed:
-                return failed.code, failed.read().decode()
-
     def metric(self, name: str, **labels: str) -> float:
         """The sum of a metric's samples that have these labels."""
         total = 0.0
-        for line in self.get("/metrics")[1].splitlines():
+        for line in self.get("/metrics")[1].decode().splitlines():
             if line.startswith(f"{name}{{") and all(
                 f'{k}="{v}"' in line for k, v in labels.items()
             ):
                 total += float(line.rpartition(" ")[2])
         return total
 
-    def end(self, *signals: signal.Signals) -> int:
-        for each in signals or (signal.SIGTERM,):
-            self.popen.send_signal(each)
-        code = self.popen.wait(30)
-        self.close()
-        return code
-
     def close(self) -> None:
         self.channel.close()
-        self.popen.kill()
-        self.popen.wait()
-        for stream in (self.popen.stdout, self.popen.stderr):
-            if stream is not None:
-                stream.close()
+        super().close()
 
 
 def asking(
@@ -104,27 +80,12 @@ def asking(
 
 
 def launch(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", MAIN, "worker", str(folder), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "INFERFLOW_WORKER_DRAIN_PAUSE": "0ms", **environment},
-    )
+    return role_process.launch("worker", str(folder), *arguments, **environment)
 
 
 def start(folder: Path, *arguments: str, port: int = 0, **environment: str) -> WorkerProcess:
-    popen = launch(folder, "--port", str(port), "--http-port", "0", *arguments, **environment)
-    assert popen.stdout is not None
-    lines = [popen.stdout.readline() for _ in range(3)]
-    found = re.fullmatch(
-        r"gRPC  127\.0\.0\.1:(\d+)\nHTTP  (http://[^/]+)/.*\nready, .*\n", "".join(lines)
-    )
-    if found is None:
-        popen.kill()
-        raise AssertionError((lines, popen.communicate()))
-    channel = grpc.insecure_channel(f"127.0.0.1:{found[1]}")
-    return WorkerProcess(popen, int(found[1]), found[2], channel)
+    ports = ("--port", str(port), "--http-port", "0")
+    return WorkerProcess.ready(launch(folder, *ports, *arguments, **environment), "ready, .*")
 
 
 # --- models ---------------------------------------------------------------------------------

@@ -1,17 +1,21 @@
 """The page of robustness promises, and the tests that show them.
 
-The page is the catalogue: one row per id. Tests name ids in two ways. Those of this folder begin a
-`scenario("B1", …)` and state what they measured; any other test is marked
-`@pytest.mark.scenario("A1")` and speaks by passing.
+The page is the catalogue: one row per id. Tests name ids in two ways: they begin a
+`scenario("B1", …)` and state what they measured, or they are marked `@pytest.mark.scenario("A1")`
+and speak by passing.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs" / "operate" / "robustness.md"
@@ -44,9 +48,20 @@ def in_order(id: str) -> tuple[str, int]:
     return id[0], int(id[1:])
 
 
-def named(file: Path) -> Iterator[tuple[str, str]]:
-    """(how, id) for every id a file of tests names."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def ids_of(item: Any) -> set[str]:
+    """The ids one collected test names, those of its module's mark included."""
+    marked = {id for mark in item.iter_markers("scenario") for id in mark.args}
+    return marked | _stated_in(item.function)
+
+
+@cache
+def _stated_in(function: Any) -> set[str]:
+    return {id for how, id in named(dedent(inspect.getsource(function))) if how == MEASURED}
+
+
+def named(text: str) -> Iterator[tuple[str, str]]:
+    """(how, id) for every id that the source of tests names."""
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             if called == "scenario":
@@ -61,6 +76,6 @@ def shown_by_tests() -> dict[str, set[str]]:
     for file in sorted(TESTS.rglob("test_*.py")):
         text = file.read_text(encoding="utf-8")
         if "mark.scenario(" in text or "StartScenario" in text:
-            for how, id in named(file):
+            for how, id in named(text):
                 found.setdefault(id, set()).add(how)
     return found

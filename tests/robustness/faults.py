@@ -1,4 +1,5 @@
-"""What can be taken from processes: files, room on a disk, a network. Undone when the block ends.
+"""What can be taken from processes: files, processors, room on a disk, a network, the right time.
+Undone when the block ends.
 
 What needs root skips the test with the reason. Killing and pausing is done by whoever has started a
 process (`services.py`, `tests/servers`), slow and broken connections by `tests/e2e/fault_proxy.py`.
@@ -9,7 +10,10 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
+import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +34,41 @@ def most_files(pid: int, more: int) -> Iterator[None]:
         yield
     finally:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def burning_processors() -> Iterator[None]:
+    """Twice as many processes as there are processors, each of which wants a whole one."""
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
+class WallClock:
+    """The time of day of processes that are started with `environment`, which can be set while
+    they run. How fast time passes for them does not change."""
+
+    def __init__(self, folder: Path) -> None:
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if compiler is None:
+            pytest.skip("a clock that can be set needs a C compiler")
+        library, self._file = folder / "wall_clock.so", folder / "wall_clock"
+        source = Path(__file__).with_name("wall_clock.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        self._file.write_bytes(bytes(8))
+        self.environment = {"LD_PRELOAD": str(library), "WALL_CLOCK": str(self._file)}
+
+    def set(self, ahead_s: int) -> None:
+        """So much ahead of this machine's, or behind it."""
+        with open(self._file, "r+b") as file:
+            file.write(struct.pack("q", ahead_s))
 
 
 def needs_root(for_what: str) -> None:
@@ -61,6 +100,10 @@ class Disk:
 
     def make_room(self) -> None:
         self._ballast.unlink()
+
+    def protect(self) -> None:
+        """Until the block ends nobody writes there."""
+        _system("mount", "-o", "remount,ro", str(self.folder))
 
     @property
     def _ballast(self) -> Path:

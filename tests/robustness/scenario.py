@@ -2,20 +2,22 @@
 
 A test asks for a `scenario` with the id of a fault and its name in words, and states each criterion
 through it. Every statement is kept with the test's report before it is checked, so that one that
-does not hold is in the summary as well; the summary is printed at the end of a run. Tests that are
-only marked with an id are in it with how many of them passed.
+does not hold is in the summary as well; `summary.py` prints them at the end of a run. A criterion
+may be stated as often as there are cases of it: the worst is kept, and how many there were.
+
+Times are judged where nothing else runs, which is `make robustness`. Under `make test` several
+tests share a processor, so a time that is too long says something about the machine: it is kept,
+and fails nobody.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar
-
-from inferflow.tabular import table
-
-from .catalogue import Entry, in_order
+import resource
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 PROPERTY = "scenario"
 """The name of the report's property; its values are `Statement.parts`."""
@@ -30,78 +32,107 @@ class Statement:
     criterion: str
     measured: str
     holds: bool
+    badness: float | None = None
+    """How bad the value is beside others of the same criterion, where it is a number."""
+    cases: int = 1
+    """How many this is the worst of."""
 
-    def parts(self) -> list[str]:
-        return [
-            self.id,
-            self.fault,
-            self.criterion,
-            self.measured,
-            "ok" if self.holds else "NOT OK",
-        ]
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        return self.id, self.fault, self.criterion
+
+    def parts(self) -> list[Any]:
+        """What a report can carry from one process to another."""
+        return list(astuple(self))
+
+
+def worst(alike: Sequence[Statement]) -> Statement:
+    """One for all statements of one subject."""
+    failed = [each for each in alike if not each.holds]
+    found = max(failed or alike, key=lambda each: each.badness or 0)
+    return replace(found, cases=sum(each.cases for each in alike))
+
+
+class Kept:
+    """The statements of one test."""
+
+    def __init__(self) -> None:
+        self._by_subject: dict[tuple[str, str, str], Statement] = {}
+
+    def add(self, statement: Statement) -> None:
+        known = self._by_subject.get(statement.subject)
+        self._by_subject[statement.subject] = worst([known, statement] if known else [statement])
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self._by_subject.values())
 
 
 class Scenario:
     """A fault while it is being tried."""
 
-    def __init__(self, id: str, fault: str, keep: Callable[[Statement], None]) -> None:
+    def __init__(
+        self, id: str, fault: str, keep: Callable[[Statement], None], *, times_count: bool = True
+    ) -> None:
         self._id = id
         self._fault = fault
         self._keep = keep
+        self._times_count = times_count
 
     def at_most(self, what: str, measured: float, limit: float, unit: str = "") -> None:
-        self.holds(f"{what} ≤ {limit:g}{unit}", f"{measured:.4g}{unit}", measured <= limit)
+        stated = f"{what} ≤ {limit:g}{unit}"
+        self._state(stated, f"{measured:.4g}{unit}", measured <= limit, measured)
 
     def at_least(self, what: str, measured: float, limit: float, unit: str = "") -> None:
-        self.holds(f"{what} ≥ {limit:g}{unit}", f"{measured:.4g}{unit}", measured >= limit)
+        stated = f"{what} ≥ {limit:g}{unit}"
+        self._state(stated, f"{measured:.4g}{unit}", measured >= limit, -measured)
 
-    def none(self, what: str, found: Iterable[object]) -> None:
-        """That there are no such things; the first is told."""
+    def within(self, what: str, took_s: float, limit_s: float) -> None:
+        """That something took no longer."""
+        holds = took_s <= limit_s or not self._times_count
+        self._state(f"{what} ≤ {_time(limit_s)}", _time(took_s), holds, took_s)
+
+    @contextmanager
+    def timed(self, what: str, limit_s: float) -> Iterator[None]:
+        """That the block takes no longer."""
+        began = time.monotonic()
+        yield
+        self.within(what, time.monotonic() - began, limit_s)
+
+    @contextmanager
+    def soon_over(self, what: str, limit_s: float) -> Iterator[None]:
+        """That processes which the block starts and waits for need no more of a processor. How
+        long they wait for one is the machine's affair, within reason."""
+        began, before = time.monotonic(), _children_s()
+        yield
+        self.within(f"processor time until {what}", _children_s() - before, limit_s)
+        self.within(f"time until {what}", time.monotonic() - began, 5 * limit_s)
+
+    def none(self, what: str, found: Iterable[object], of: int | None = None) -> None:
+        """That there are no such things, among so many; the first is told."""
         listed = [str(each) for each in found]
-        told = f"{len(listed)}: {listed[0]}" if listed else "0"
-        self.holds(f"no {what}", told[:200], not listed)
+        count = f"{len(listed)}" if of is None else f"{len(listed)} of {of}"
+        told = f"{count}: {listed[0]}" if listed else count
+        self._state(f"no {what}", told[:200], not listed)
 
     def holds(self, criterion: str, measured: object, holds: bool) -> None:
+        self._state(criterion, str(measured), holds)
+
+    def _state(
+        self, criterion: str, measured: str, holds: bool, badness: float | None = None
+    ) -> None:
         """Keep the statement, and fail the test unless it holds."""
-        statement = Statement(self._id, self._fault, criterion, str(measured), holds)
-        self._keep(statement)
+        self._keep(Statement(self._id, self._fault, criterion, measured, holds, badness))
         assert holds, f"{self._id} {self._fault}: {criterion}; measured {measured}"
 
 
-class Outcomes:
-    """How the tests ended that are marked with an id."""
-
-    PROPERTY: ClassVar[str] = "marked"
-    """The name of the report's property; its values are ids."""
-
-    def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}
-
-    def note(self, id: str, outcome: str) -> None:
-        self._counts.setdefault(id, Counter())[outcome] += 1
-
-    def parts(self, listed: Mapping[str, Entry]) -> list[list[str]]:
-        """As those of a statement, in the words of the catalogue."""
-        return [
-            [id, listed[id].fault, listed[id].promise, _told(counts), _verdict(counts)]
-            for id, counts in self._counts.items()
-        ]
+def _children_s() -> float:
+    """Processor time of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
-def _told(counts: Counter[str]) -> str:
-    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-
-
-def _verdict(counts: Counter[str]) -> str:
-    if counts["failed"] or counts["error"]:
-        return "NOT OK"
-    return "ok" if counts["passed"] else "-"
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 StartScenario = Callable[[str, str], Scenario]
-
-
-def summary(statements: Iterable[list[str]]) -> list[str]:
-    """Lines of all statements, by id."""
-    rows = sorted(statements, key=lambda parts: in_order(parts[0]))
-    return table(("id", "fault", "criterion", "measured", ""), rows)

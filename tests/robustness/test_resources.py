@@ -50,7 +50,8 @@ def test_new_connections_wait_while_there_is_no_file_left_and_old_ones_are_serve
             eventually(lambda: len(client.score("ranker", entities=BOOKS)) == 3)
         load.end()
         tried.none("request over an old connection fails", load.failures)
-        tried.holds("it lives", process.popen.poll(), process.popen.poll() is None)
+        is_there = process.popen.poll() is None
+        tried.holds("it lives", "running" if is_there else "gone", is_there)
     finally:
         load.end()
         process.close()
@@ -96,6 +97,29 @@ def test_a_full_disk_costs_log_messages_and_no_answer(
     tried.at_most("marked answers", load.marked, 0)
     tried.at_least("lost log messages that were counted", lost, 1)
     tried.holds("it ends well, and starts again", ended, ended == 0 and len(columns) == 3)
+
+
+def test_a_disk_that_cannot_be_written_is_said_at_the_start(
+    tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("I6", "the disk of data is read-only")
+    write_starter(tmp_path / "books")
+    with small_disk(tmp_path / "disk", megabytes=4) as disk:
+        disk.protect()
+        folder = disk.folder / "data"
+        with tried.soon_over("it ends", 2):
+            popen = serving_process.launch(
+                tmp_path / "books",
+                "--port",
+                "0",
+                "--http-port",
+                "0",
+                INFERFLOW_DATA_DIR=str(folder),
+            )
+            _, told = popen.communicate(timeout=60)
+    last = told.splitlines()[-1]
+    tried.holds("it ends with 1", popen.returncode, popen.returncode == 1)
+    tried.holds("the path is named", last.replace(str(tmp_path), "…"), str(folder) in last)
 
 
 def _columns(process: Process) -> set[str]:

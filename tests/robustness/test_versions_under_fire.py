@@ -3,7 +3,9 @@ they are killed. Every answer must be explained by one version that could be liv
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +24,11 @@ from .versions import Versions
 STALE_S = 20.0
 """A busy machine may take long to look at a file; an answer of last minute is still found out."""
 RELOADS = 60
-SEED = 20_261
+BURST = 50
+"""Versions put without a pause; a server may see only the last."""
+HANG_S = 1.0
+SEED = int(os.environ.get("ROBUSTNESS_SEED", "20261"))
+"""Of the order in which things go wrong. Another one tries another order."""
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -55,6 +61,12 @@ class Pair:
         """And start it again."""
         self._servers[which].close()
         self._servers[which] = self._start(self._ports[which])
+
+    def hang(self, which: int) -> None:
+        """For a moment. What it answers then was asked before."""
+        self._servers[which].popen.send_signal(signal.SIGSTOP)
+        time.sleep(HANG_S)
+        self._servers[which].popen.send_signal(signal.SIGCONT)
 
     def wrong(self) -> list[str]:
         self.callers.end()
@@ -107,12 +119,21 @@ def test_a_config_that_comes_and_goes_is_answered_or_not_found(
 def test_everything_at_once_leaves_each_answer_explained(
     pair: Pair, scenario: StartScenario
 ) -> None:
-    tried = scenario("K1", f"reloads, removals, bad configs and kills, seed {SEED}")
+    tried = scenario("K1", f"reloads, bursts, removals, bad configs, hangs and kills, seed {SEED}")
     chance = random.Random(SEED)
-    done = chance.choices(("put", "bad", "gone", "kill"), weights=(6, 2, 1, 1), k=24)
-    for version, what in enumerate([*done, "kill", "put"], 1):
+    kinds = ("put", "burst", "bad", "gone", "hang", "kill")
+    done = chance.choices(kinds, weights=(6, 2, 2, 1, 2, 1), k=24)
+    version = 0
+    for what in [*done, *kinds[1:], "put"]:
+        version += 1
         if what == "kill":
             pair.kill(chance.randrange(2))
+        elif what == "hang":
+            pair.hang(chance.randrange(2))
+        elif what == "burst":
+            for _ in range(BURST):
+                version += 1
+                pair.put(version)
         elif what == "bad":
             pair.project.put_a_bad_one()
         elif what == "gone":

@@ -29,12 +29,18 @@ class Versions:
         (folder / "expressions.yaml").write_text("\n".join(named))
         for golden in (folder / "requests").iterdir():
             golden.unlink()
+        # A server without any config is not ready, which callers are told instead of "not found".
+        beside = self._version(0).replace("ranker:", "beside:", 1)
+        self._file.with_name("beside.yaml").write_text(beside)
         self.put(0)
 
     def put(self, number: int) -> None:
+        self._write(self._version(number))
+
+    def _version(self, number: int) -> str:
         text = self._text.replace("compute_id: pick", f"compute_id: v{number}")
         text = text.replace("score_column: score", f"score_column: score{number}")
-        self._write(text.replace(f"- {COLUMN}", f"- {COLUMN}{number}"))
+        return text.replace(f"- {COLUMN}", f"- {COLUMN}{number}")
 
     def put_a_bad_one(self) -> None:
         self._write(self._text.replace("compute_id: pick", "compute_id: nothing_of_this_name"))

@@ -26,6 +26,7 @@ class DiscoveryServer:
 
     workers: dict[str, str] = field(default_factory=dict)
     """Addresses by id, best first. Those to be avoided are named last."""
+    most_named: int = 16
     version: str = "1"
     lives_s: float = 300.0
     """How long tokens live."""
@@ -54,7 +55,8 @@ class DiscoveryServer:
             token_expires_ms=int((time.time() + self.lives_s) * 1000),
         )
         avoided = set(request.avoid)
-        for worker_id, address in sorted(self.workers.items(), key=lambda it: it[0] in avoided):
+        best = sorted(self.workers.items(), key=lambda it: it[0] in avoided)
+        for worker_id, address in best[: self.most_named]:
             answer.workers.add(worker_id=worker_id, address=address)
         done: bytes = answer.SerializeToString()
         return done

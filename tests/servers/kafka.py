@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from .certificates import Certificates
 from .processes import ServerFolder, ServerProcess, free_port, run_as
 
 POM = Path(__file__).with_name("kafka.pom.xml")
@@ -29,10 +30,15 @@ _PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},SSL://127.0.0.1:{private},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SSL://127.0.0.1:{private}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
+ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location={keys}
+ssl.truststore.type=PEM
+ssl.truststore.location={ca}
 log.dirs={data}
 num.partitions=2
 offsets.topic.replication.factor=1
@@ -48,9 +54,20 @@ class KafkaServer:
         self._jars = jars
         self._folder = ServerFolder("kafka")
         self._names = itertools.count(1)
-        self.port = free_port()
+        self.port, self._private_port = free_port(), free_port()
         home = self._folder.path
-        properties = _PROPERTIES.format(port=self.port, controller=free_port(), data=home / "data")
+        self.certs = Certificates(home / "certs")
+        """Of whoever may speak to it over TLS."""
+        cert, key = self.certs.server()
+        (home / "keys.pem").write_bytes(key.read_bytes() + cert.read_bytes())
+        properties = _PROPERTIES.format(
+            port=self.port,
+            private=self._private_port,
+            controller=free_port(),
+            data=home / "data",
+            keys=home / "keys.pem",
+            ca=self.certs.ca,
+        )
         (home / "server.properties").write_text(properties, encoding="utf-8")
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         try:
@@ -64,6 +81,11 @@ class KafkaServer:
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def private_address(self) -> str:
+        """The same broker, over TLS alone, for clients that show a certificate of `certs`."""
+        return f"127.0.0.1:{self._private_port}"
 
     def new_topic(self) -> str:
         """A name nobody has used yet; the broker makes the topic when it is first written to."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from .certificates import Certificates
 from .processes import ServerFolder, ServerProcess, free_port
 
 _SLOTS = 16384
@@ -26,8 +27,16 @@ def new_namespace() -> str:
 class RedisServer:
     """One server. Stopped and started again, it has the same port and is empty."""
 
-    def __init__(self, *, port: int | None = None, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        port: int | None = None,
+        options: Sequence[str] = (),
+        certs: Certificates | None = None,
+    ) -> None:
+        """With certificates: over TLS alone, to clients that show one of the same authority."""
         self._folder = ServerFolder("redis")
+        self._certs = certs
         self._options = tuple(options)
         self.port = port or free_port()
         self.process: ServerProcess
@@ -39,14 +48,23 @@ class RedisServer:
 
     @property
     def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}"
+        scheme = "redis" if self._certs is None else "rediss"
+        return f"{scheme}://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1"]
+        command = ["redis-server", "--bind", "127.0.0.1", *self._listening()]
         command += ["--save", "", "--appendonly", "no", *self._options]
         self.process = ServerProcess(
             command, self._folder.path, user=None, ready="Ready to accept connections"
         )
+
+    def _listening(self) -> list[str]:
+        if self._certs is None:
+            return ["--port", str(self.port)]
+        cert, key = map(str, self._certs.server("redis"))
+        files = ["--tls-cert-file", cert, "--tls-key-file", key]
+        authority = ["--tls-ca-cert-file", str(self._certs.ca)]
+        return ["--port", "0", "--tls-port", str(self.port), *files, *authority]
 
     def stop(self) -> None:
         self.process.stop()

@@ -24,6 +24,8 @@ from inferflow.engine.request import request_from
 from inferflow.errors import InferflowError, InvalidInput, NotFound, PlanRejected
 from inferflow.scores import Scores
 
+from ...robustness.scenario import StartScenario
+
 REQUEST = {"entities": {"item": ["1", "2"]}, "context": {"name": "ann"}}
 
 
@@ -163,8 +165,10 @@ def test_a_changed_schema_brings_its_new_columns(served: Served) -> None:
     assert served.score()["item:facts:height"].tolist() == [7.0, 0.0]
 
 
-@pytest.mark.scenario("H6")
-def test_a_replaced_model_file_is_taken_up_and_a_broken_one_is_not(starter: Path) -> None:
+def test_a_replaced_model_file_is_taken_up_and_a_broken_one_is_not(
+    starter: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("H6", "a served model replaced by a broken file")
     model = starter / "models/like_model/1/model.onnx"
     embedded, reloader = open_reloading(starter, {"feature_backend": "memory"})
     with Flow(embedded) as flow:
@@ -173,8 +177,9 @@ def test_a_replaced_model_file_is_taken_up_and_a_broken_one_is_not(starter: Path
         replace(model, b"not a model")
         assert reloader.check_now().refused == ("ranker",)
         again = flow.score("ranker", user="ada", book=["1"])
-        assert again.config_version == first.config_version
         assert again["pick:score"] == first["pick:score"]
+        is_old = again.config_version == first.config_version
+        tried.holds("the version before answers", again.config_version[:12], is_old)
         # The same graph with another name: other bytes, the same scores.
         replace(model, good.replace(b"inferflow", b"somebody!"))
         assert reloader.check_now().changed == ("ranker",)
@@ -316,10 +321,10 @@ def test_two_processes_that_serve_one_project_write_one_history(
     other.flow.close()
 
 
-@pytest.mark.scenario("C3")
 def test_the_last_good_version_survives_a_restart(
-    served: Served, template: Callable[[str], Any]
+    served: Served, template: Callable[[str], Any], scenario: StartScenario
 ) -> None:
+    tried = scenario("C3", "a bad config over two restarts")
     served.write("echo", template("plus"))
     served.reloader.check_now()
     served.write("echo", template("nothing of this name"))
@@ -329,7 +334,8 @@ def test_the_last_good_version_survives_a_restart(
     assert again.status().version == 2
     assert any("last good version, 2, keeps serving" in each for each in again.findings())
     once_more = again.restarted()
-    assert once_more.value() == 10
+    value = once_more.value()
+    tried.holds("the last good version answers", value, value == 10)
     once_more.flow.close()
 
 
@@ -391,12 +397,12 @@ def eager_threads() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-@pytest.mark.scenario("C7")
 @pytest.mark.usefixtures("eager_threads")
 def test_two_hundred_reloads_fail_no_request_and_each_answer_is_of_one_version(
-    served: Served, template: Callable[[str], Any]
+    served: Served, template: Callable[[str], Any], scenario: StartScenario
 ) -> None:
     """Version n adds 1000 n to what it is given. A request that met two versions would show."""
+    tried = scenario("C7", "two hundred reloads under a thread that asks")
     versions = 10
     served.expressions(**{f"v{n}": f"x + {1000 * n}" for n in range(versions)}, echo="x")
     served.write("echo", template("v0"))
@@ -440,11 +446,11 @@ def test_two_hundred_reloads_fail_no_request_and_each_answer_is_of_one_version(
             ending.set()
             answered.notify_all()
         thread.join()
-    assert not failures
+    tried.none("request fails", failures, of=len(answers))
     assert len(answers) >= 200
     assert len(version_of) == versions
-    for version, x, value in answers:
-        assert value == x + 1000 * version_of[version]
+    mixed = [each for each in answers if each[2] != each[1] + 1000 * version_of[each[0]]]
+    tried.none("answer is of two versions", mixed, of=len(answers))
 
 
 @pytest.mark.scenario("C7", "C8")

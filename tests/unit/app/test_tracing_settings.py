@@ -75,11 +75,32 @@ def test_all_traces_that_begin_here_are_kept_unless_told_otherwise() -> None:
     assert TracingSettings().sampling() == Sampling(1.0)
 
 
-def test_a_protocol_that_is_not_spoken_is_refused_with_what_to_do() -> None:
-    settings = TracingSettings(endpoint="http://collector:4318", protocol="http/protobuf")
-    with pytest.raises(InvalidInput, match=r"tracing.protocol: 'http/protobuf'; name .* gRPC port"):
+@pytest.mark.parametrize(
+    ("variable", "url", "over_http"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318", "http://c:4318/v1/traces"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://c/otlp/", "https://c/otlp/v1/traces"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "c:4318", "http://c:4318/v1/traces"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:4318", "http://c:4318/v1/traces"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://c/x?k=1", "https://c/x?k=1"),
+        ("INFERFLOW_TRACING_ENDPOINT", "http://c:4318/v1/traces", "http://c:4318/v1/traces"),
+    ],
+)
+def test_over_http_traces_have_the_path_that_opentelemetry_says(
+    variable: str, url: str, over_http: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, url)
+    assert TracingSettings().is_http is False
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
+    assert TracingSettings().is_http is True
+    assert TracingSettings().collector() == over_http
+
+
+def test_a_protocol_that_is_not_spoken_is_refused_where_something_is_traced() -> None:
+    settings = TracingSettings(endpoint="http://collector:4318", protocol="http/json")
+    with pytest.raises(InvalidInput, match=r"tracing.protocol: 'http/json'; grpc or http/protobuf"):
         settings.collector()
-    assert TracingSettings(protocol="http/protobuf").collector() == ""
+    assert TracingSettings(protocol="http/json").collector() == ""
 
 
 def test_an_exporter_that_there_is_not_is_refused() -> None:

@@ -67,6 +67,7 @@ def printed(**facts: object) -> str:
         "latency_ms": {"p50": 1.0, "max": 250.0},
         "late_ms": {},
         "failures": {},
+        "failed_ms": {},
         "details": {},
         "histogram": [(1.0, 1), (250.0, 2)],
         "generator_busy": 0.1,

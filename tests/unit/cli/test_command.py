@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import inferflow
+from inferflow.cli import main
 from inferflow.cli.failing import DEBUG
 
 from .conftest import Run
@@ -90,3 +91,13 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_an_interrupt_before_any_command_has_begun_is_a_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("inferflow.cli.root.app", raising(KeyboardInterrupt()))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "error: interrupted\n"

@@ -41,6 +41,11 @@ def test_rows_are_told_to_programs_one_per_line(run: Run, logged: Path) -> None:
     assert rows[0]["_model_version:like_model"] == "1"
 
 
+def test_an_empty_log_says_so_to_people_and_nothing_to_programs(run: Run, starter: Path) -> None:
+    assert "nothing is logged yet" in run("logs", "tail", "-d", starter).stdout
+    assert run("logs", "tail", "--json", "-d", starter).stdout == ""
+
+
 def test_what_there_is_is_counted(run: Run, logged: Path) -> None:
     (stats,) = json.loads(run("logs", "stats", "--json", "-d", logged).stdout)
     assert (stats["requests"], stats["rows"]) == (2, {"targets": 6})

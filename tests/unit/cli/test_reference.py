@@ -50,3 +50,8 @@ def test_every_option_on_the_page_exists() -> None:
     }
     real |= {"--help", "--version", "--install-completion", "--show-completion"}
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", PAGE)) <= real
+
+
+def test_every_command_is_in_the_list_at_the_top() -> None:
+    listed = set(re.findall(r"^\| \[`(inferflow [\w-]+)`\]", PAGE, re.MULTILINE))
+    assert listed == {" ".join(path.split()[:2]) for path in LEAVES}

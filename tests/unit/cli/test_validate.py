@@ -68,3 +68,12 @@ def test_a_config_from_elsewhere_needs_to_be_told_its_project(
 
 def test_a_path_that_is_not_there_is_told(run: Run, tmp_path: Path) -> None:
     assert "no such file" in run("validate", tmp_path / "gone", code=1).stderr
+
+
+def test_causes_come_before_what_follows_from_them(run: Run, starter: Path) -> None:
+    schema = starter / "features/schema.yaml"
+    schema.write_text(schema.read_text("utf-8").replace("dtype: FP32", "dtype: FP33"))
+    lines = run("validate", starter, code=1).stdout.splitlines()
+    files = [line for line in lines if line.startswith(str(starter))]
+    assert files[0] == f"{starter}/features/schema.yaml"
+    assert files[-1] == f"{starter}/configs/ranker.yaml"

@@ -12,9 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inferflow.components.cache import FeatureCache
-from inferflow.engine.ports import ReadState
+from inferflow.components.cache_table import CacheTable
+from inferflow.dtypes import FP32
+from inferflow.engine.ports import (
+    FeatureRead,
+    FeatureRows,
+    GroupRead,
+    GroupRows,
+    ReadState,
+    RunRead,
+)
 from inferflow.engine.scorer import Scorer
 
+from ...robustness.scenario import StartScenario
 from ..engine.comparing import alike
 from ..engine.worlds import EXPIRED, World, pausing
 from ..engine.writing import config, feature_step, request
@@ -115,6 +125,42 @@ def test_only_what_is_not_there_is_asked_for(world: World, cache: FeatureCache) 
     assert found["product:attrs:category"] == [4, 3, 2, 1, 4]
     assert found["product:attrs:name"] == ["n4", "n3", "n2", "n1", "n4"]
     assert found["product:attrs:words"] == [[f"w{n}", ""] for n in (4, 3, 2, 1, 4)]
+
+
+def test_what_another_request_has_just_fetched_is_not_asked_for_again(world: World) -> None:
+    looks: list[str] = []
+
+    def now() -> float:
+        """Between the first look for all keys and the one for some, others fetch the rest."""
+        looks.append("")
+        if len(looks) == 2:
+            answer(other, "1", "2")
+        return 1000.0
+
+    cache = FeatureCache(1.0, now=now)
+    own, other = cached(world, cache), cached(world, cache)
+    assert answer(own, "2", "1")["product:attrs:category"] == [2, 1]
+    assert asked(world) == [["1", "2"]]
+
+
+def test_ages_are_told_to_those_who_ask_and_states_always() -> None:
+    group = GroupRead("attrs", (RunRead(FP32, ("price",), (1,)),))
+    table = CacheTable(FeatureRead("product", ("product_id",), (group,)), lambda *_: True)
+    prices = np.array([[1.0], [9.0]], np.float32)
+    states = np.array([ReadState.REAL, ReadState.MISSING], np.uint8)
+    written = np.array([5, 0])
+    table.write(["a", "b"], FeatureRows((GroupRows((prices,), states, {}, written),)), 60.0)
+    for with_ages in (False, True):
+        rows = table.read_all(["b", "a", "b"], 0.0, with_ages=with_ages)
+        assert rows is not None
+        (found,) = rows.groups
+        assert found.runs[0].tolist() == [[9.0], [1.0], [9.0]]
+        assert found.states is not None
+        assert found.states.tolist() == [ReadState.MISSING, ReadState.REAL, ReadState.MISSING]
+        ages = None if found.written_ms is None else found.written_ms.tolist()
+        assert ages == ([0, 5, 0] if with_ages else None)
+    assert table.read_all(["a", "c"], 0.0, with_ages=False) is None
+    assert table.read_all(["a"], 60.0, with_ages=False) is None
 
 
 def test_every_type_comes_out_as_it_went_in(world: World, cache: FeatureCache) -> None:
@@ -279,14 +325,15 @@ def test_both_switches_must_be_on(
 # --- failures -----------------------------------------------------------------------------------
 
 
-@pytest.mark.scenario("D8")
-def test_an_error_is_not_cached(world: World, cache: FeatureCache) -> None:
+def test_an_error_is_not_cached(world: World, cache: FeatureCache, scenario: StartScenario) -> None:
+    tried = scenario("D8", "a read fails once, under a cache")
     scorer = cached(world, cache)
     world.broken_keys = {("1",)}
     assert answer(scorer, "1")["product:attrs:category"] == [0]
-    assert len(cache) == 0
+    tried.at_most("rows remembered of it", len(cache), 0)
     world.broken_keys = set()
-    assert answer(scorer, "1")["product:attrs:category"] == [1]
+    again = answer(scorer, "1")["product:attrs:category"]
+    tried.holds("the next read asks the store", again, again == [1])
 
 
 def test_of_a_reply_that_failed_in_part_the_rest_is_kept(world: World, cache: FeatureCache) -> None:

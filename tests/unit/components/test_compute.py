@@ -10,6 +10,7 @@ import pytest
 from inferflow.errors import StepFailed
 from inferflow.scores import Scores
 
+from ...robustness.scenario import StartScenario
 from ..engine.worlds import World, refusing, row_model
 from ..engine.writing import compute_step, config, feature_step, model_step, request
 
@@ -53,10 +54,14 @@ def values(scores: Scores) -> list[Any]:
 BOTH = {"a@FP32": "a", "b@FP32": "b"}
 
 
-@pytest.mark.scenario("D7")
-def test_a_row_without_an_answer_is_blank_and_says_why(world: World) -> None:
+def test_a_row_without_an_answer_is_blank_and_says_why(
+    world: World, scenario: StartScenario
+) -> None:
+    tried = scenario("D7", "a division by zero in one of three rows")
     found = computed(world, "ratio", BOTH, {"a": [1, 2, 3], "b": [2, 0, 1]})
     assert values(found) == [0.5, None, 3]
+    marked = [error for error in found.errors if error]
+    tried.holds("that row is marked and no other", marked, marked == [found.errors[1]])
     assert found.errors == ["", "c: division by zero", ""]
 
 

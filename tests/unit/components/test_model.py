@@ -15,6 +15,7 @@ from inferflow.engine.scorer import Scorer
 from inferflow.errors import StepFailed
 from inferflow.scores import Scores
 
+from ...robustness.scenario import StartScenario
 from ..engine.worlds import RowModel, World, refusing, row_model, tensor
 from ..engine.writing import compute_step, config, model_step, request
 
@@ -137,8 +138,8 @@ def test_a_default_takes_the_type_of_the_score(
 ODD = [1.0, math.nan, math.inf, -math.inf, 3e38]
 
 
-@pytest.mark.scenario("D5")
-def test_odd_numbers_pass_and_are_counted(world: World) -> None:
+def test_odd_numbers_pass_and_are_counted(world: World, scenario: StartScenario) -> None:
+    tried = scenario("D5", "three of five scores are no numbers")
     step = model_step("m", {"x": "FP32"})
     scorer = world.scorer(config(["m:score"], models={"m": step}))
     recording = scorer.new_recording()
@@ -146,24 +147,32 @@ def test_odd_numbers_pass_and_are_counted(world: World) -> None:
     found = scorer.score_now(
         request(entities=entities, features={"product": {"x": ODD}}), recording
     )
-    assert recording.steps["m"].nans == 3
+    counted = recording.steps["m"].nans
+    tried.holds("passed as they are: counted", counted, counted == 3)
     assert math.isnan(values(found)[1])
     assert values(found)[2:4] == [math.inf, -math.inf]
     assert found.errors == [""] * 5
 
 
-@pytest.mark.scenario("D5")
-def test_odd_numbers_are_replaced_when_the_step_says_so(world: World) -> None:
+def test_odd_numbers_are_replaced_when_the_step_says_so(
+    world: World, scenario: StartScenario
+) -> None:
+    tried = scenario("D5", "three of five scores are no numbers")
     found = score(world, ODD, nan_policy="default", nan_default=7)
     assert values(found)[:4] == [1, 7, 7, 7]
+    replaced = values(found).count(7)
+    tried.holds("`default`: replaced", replaced, replaced == 3)
 
 
-@pytest.mark.scenario("D5")
-def test_odd_numbers_are_errors_when_the_step_says_so(world: World) -> None:
+def test_odd_numbers_are_errors_when_the_step_says_so(
+    world: World, scenario: StartScenario
+) -> None:
+    tried = scenario("D5", "three of five scores are no numbers")
     found = score(world, ODD, nan_policy="error")
     assert values(found)[:4] == [1, None, None, None]
-    assert [bool(e) for e in found.errors] == [False, True, True, True, False]
     assert "not a finite number" in found.errors[1]
+    marked = [bool(e) for e in found.errors]
+    tried.holds("`error`: marked", sum(marked), marked == [False, True, True, True, False])
 
 
 @pytest.mark.parametrize(
@@ -230,7 +239,6 @@ class Liar:
         return self._answer(len(tensors[0]))
 
 
-@pytest.mark.scenario("D5")
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
@@ -244,15 +252,19 @@ class Liar:
         (lambda n: [np.array([["x"]] * n, object)], "does not read as FP32"),
     ],
 )
-def test_an_answer_that_does_not_line_up_is_never_used(world: World, answer: Any, why: str) -> None:
+def test_an_answer_that_does_not_line_up_is_never_used(
+    world: World, answer: Any, why: str, scenario: StartScenario
+) -> None:
+    tried = scenario("D5", "too few, too many, or other scores than rows")
     plan = world.plan(config(["m:score"], models={"m": model_step("m", {"x": "FP32"})}))
     ports = world.ports()
     parts = assemble(plan, Ports(ports.features, Liar(answer), ports.compute))
     found = Scorer(plan, parts, limits=Limits()).score_now(
         request(entities={"product": ["1", "2"]}, features={"product": {"x": [1, 2]}})
     )
-    assert values(found) == [None, None]
     assert all(why in error for error in found.errors), found.errors
+    used = [value for value in values(found) if value is not None]
+    tried.none("such score is used", used, of=2)
 
 
 # --- tensors ------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from inferflow.compute import EmbeddedCompute, Evaluation, ExpressionBook
 from inferflow.dtypes import FP32, FP64
 from inferflow.errors import ComputeFailed, ExpressionInvalid, InvalidInput, NotFound
 
+from ...robustness.scenario import StartScenario
+
 BOOK = ExpressionBook({"ratio": "clicks / views", "broken": "clicks /", "constant": "1 + 1"})
 
 
@@ -55,11 +57,13 @@ def test_an_expression_without_columns_answers_for_every_row():
     assert answer.values.tolist() == [2, 2, 2]
 
 
-@pytest.mark.scenario("D7")
-def test_an_unknown_id_is_not_found_with_the_nearest_one():
+def test_an_unknown_id_is_not_found_with_the_nearest_one(scenario: StartScenario):
+    tried = scenario("D7", "an expression that is not there")
     with pytest.raises(NotFound, match="no expression 'ration'; did you mean 'ratio'") as absent:
         prepare("ration", ())
-    assert (absent.value.kind, absent.value.nearest) == ("expression", "ratio")
+    nearest = absent.value.nearest
+    assert absent.value.kind == "expression"
+    tried.holds("refused, with the nearest", nearest, nearest == "ratio")
 
 
 def test_a_broken_expression_says_what_is_wrong_with_it():

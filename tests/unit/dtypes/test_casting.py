@@ -34,6 +34,8 @@ from inferflow.dtypes import (
 )
 from inferflow.errors import CastFailed, EngineFault
 
+from ...robustness.scenario import StartScenario
+
 SCALARS = [DTYPES[code] for code in range(1, 16)]
 NUMERIC = [dtype for dtype in SCALARS if not dtype.is_text]
 
@@ -179,12 +181,13 @@ def readable_texts(target: DType) -> st.SearchStrategy[list[str]]:
     return st.lists(st.integers(int(limits.min), int(limits.max)).map(str), max_size=8)
 
 
-@pytest.mark.scenario("F6")
 @pytest.mark.parametrize("target", SCALARS, ids=repr)
 @pytest.mark.parametrize("source", NUMERIC, ids=repr)
 def test_every_numeric_cast_agrees_with_the_obvious_version_and_with_plain_assignment(
-    source: DType, target: DType
+    source: DType, target: DType, scenario: StartScenario
 ) -> None:
+    tried = scenario("F6", "random values from every type to every type")
+
     @settings(max_examples=30)
     @given(arrays(source))
     def check(values: np.ndarray[Any, Any]) -> None:
@@ -196,6 +199,7 @@ def test_every_numeric_cast_agrees_with_the_obvious_version_and_with_plain_assig
             assigned = np.empty(values.shape, target.numpy)
             assigned[...] = values
             assert bits(assigned) == bits(want)
+        tried.holds("as the obvious version, bit for bit", "equal", True)
 
     check()
 

@@ -127,6 +127,19 @@ def test_a_file_can_be_read_only_once_it_is_old_enough_and_counts_from_then_on(
     assert written.counts.snapshot()["delivered"] == 1
 
 
+def test_a_clock_that_was_set_back_keeps_no_file_open(
+    opened: Callable[..., Written], answered: Answer
+) -> None:
+    written = opened(rotate_s=60)
+    written.log(answered(ranker(), three_items()))
+    written.clock.now -= 59
+    written.sink.tick()
+    assert list(log_files(written.folder)) == []
+    written.clock.now -= 3600
+    written.sink.tick()
+    assert len(list(log_files(written.folder))) == 1
+
+
 def test_a_large_file_is_closed_before_its_time(
     opened: Callable[..., Written], answered: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +228,22 @@ def test_tail_and_stats(opened: Callable[..., Written], answered: Answer) -> Non
     (stats,) = folder.stats()
     assert (stats.requests, dict(stats.rows), stats.parts) == (3, {"targets": 9}, 1)
     assert stats.to_dict()["first"] == "2025-11-15T09:46:40Z"
+
+
+def test_one_file_that_cannot_be_read_keeps_nobody_from_counting_the_others(
+    opened: Callable[..., Written], answered: Answer
+) -> None:
+    written = opened()
+    written.log(answered(ranker(), three_items()))
+    written.close()
+    folder = LogFolder(written.folder)
+    (file,) = folder.files()
+    file.with_name(f"{file.stem}-0.parquet").write_bytes(b"PAR1 and no more")
+    unreadable: list[str] = []
+    (stats,) = folder.stats(unreadable=unreadable)
+    assert (stats.parts, len(unreadable)) == (1, 1)
+    with pytest.raises(InvalidInput, match=unreadable[0]):
+        folder.stats()
 
 
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path) -> None:

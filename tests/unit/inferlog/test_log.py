@@ -16,6 +16,7 @@ from inferflow.inferlog.sampling import daily_bucket
 from inferflow.inferlog.schema import LogSchema
 from inferflow.inferlog.taken import Taken
 
+from ...robustness.scenario import StartScenario
 from .worlds import AT, Answer, ranker, three_items
 
 
@@ -136,10 +137,10 @@ def test_a_share_is_chosen_by_user_and_day_else_by_tracking_id(
     assert 0 < len(chosen) < len(names)
 
 
-@pytest.mark.scenario("J1")
 def test_the_share_changes_with_the_day_in_utc(
-    opened: Callable[..., Open], answered: Answer
+    opened: Callable[..., Open], answered: Answer, scenario: StartScenario
 ) -> None:
+    tried = scenario("J1", "a user's share of a day, a second before and at midnight by UTC")
     midnight = AT // 86_400 * 86_400 + 86_400
     moments = iter([midnight - 1, midnight])
     each = opened(now=lambda: next(moments))
@@ -153,7 +154,8 @@ def test_the_share_changes_with_the_day_in_utc(
         run = answered(ranker(logging_perc=10), three_items(user_id=name))
         each.log.request_answered(run)
     each.log.close()
-    assert len(each.sink.written) == 1
+    count = len(each.sink.written)
+    tried.holds("logged on the one day and not on the other", count, count == 1)
 
 
 def test_what_has_no_room_is_dropped_and_counted_and_what_came_before_is_kept(

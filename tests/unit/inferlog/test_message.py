@@ -13,6 +13,7 @@ from inferflow.inferlog.message import FORMATS, Format, LogMessage, MessageWrite
 from inferflow.inferlog.schema import LogSchema
 from inferflow.inferlog.taken import Taken
 
+from ...robustness.scenario import StartScenario
 from .worlds import AT, Answer, ranker, taken, three_items
 
 
@@ -62,14 +63,16 @@ def test_messages_are_what_protobuf_writes(answered: Answer, text: str) -> None:
     assert len(log.features) == 3
 
 
-@pytest.mark.scenario("E6")
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("compressed", [False, True])
-def test_what_was_logged_comes_back(answered: Answer, format: Format, compressed: bool) -> None:
+def test_what_was_logged_comes_back(
+    answered: Answer, format: Format, compressed: bool, scenario: StartScenario
+) -> None:
+    tried = scenario("E6", "a message in every format, compressed and not")
     logged = taken(answered(ranker(), three_items(user_id="u7")))
     (message,) = written(logged, format, compressed=compressed)
     rows = read(logged, message)
-    assert rows.columns == {
+    wanted = {
         "item:facts:title": ["item 3", "item 1", "item 2"],
         "item:facts:price": [3.0, 1.0, 2.0],
         "item:facts:emb": [[3.0, 1.5], [1.0, 0.5], [2.0, 1.0]],
@@ -77,6 +80,7 @@ def test_what_was_logged_comes_back(answered: Answer, format: Format, compressed
         "rank:score": [3.5, 1.5, 2.5],
         "boost": ["0.5"] * 3,
     }
+    tried.holds("all values come back", f"{len(wanted)} columns", rows.columns == wanted)
     assert (rows.ids, rows.user_id, rows.tracking_id) == (["3", "1", "2"], "u7", "t1")
     assert (rows.rows, rows.at, rows.version, rows.format) == ("targets", int(AT), 3, format)
     assert rows.config_version == logged.log.plan.digest

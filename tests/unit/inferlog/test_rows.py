@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 from inferflow.dtypes import FP32, INT32, STRING
 from inferflow.inferlog.rows import row_layout
 
+from ...robustness.scenario import StartScenario
 from .matrices import Filled, filled_matrices, slow_row
 
 
@@ -59,7 +59,8 @@ def test_columns_side_by_side_are_moved_together() -> None:
     assert len(row_layout(filled.placed, "target").moves) == 1
 
 
-@pytest.mark.scenario("E6")
-@given(filled_matrices())
-def test_rows_are_those_of_the_obvious_encoder(filled: Filled) -> None:
-    assert rows_of(filled) == [slow_row(filled, row) for row in range(filled.rows)]
+@given(filled=filled_matrices())
+def test_rows_are_those_of_the_obvious_encoder(scenario: StartScenario, filled: Filled) -> None:
+    tried = scenario("E6", "random tables, written as rows")
+    is_same = rows_of(filled) == [slow_row(filled, row) for row in range(filled.rows)]
+    tried.holds("bit for bit as the obvious encoder", "equal", is_same)

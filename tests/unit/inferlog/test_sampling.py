@@ -8,6 +8,8 @@ import pytest
 
 from inferflow.inferlog.sampling import daily_bucket, daily_share
 
+from ...robustness.scenario import StartScenario
+
 DAY = date(2025, 11, 15)
 
 
@@ -24,15 +26,17 @@ def test_buckets_are_those_of_the_original(who: str, day: date, bucket: int) -> 
     assert daily_bucket(who, day) == bucket
 
 
-@pytest.mark.scenario("E5")
-def test_a_share_takes_about_that_many_and_others_the_next_day() -> None:
-    users = [f"u{n}" for n in range(10_000)]
-    today, tomorrow = daily_share(20, DAY), daily_share(20, date(2025, 11, 16))
+def test_a_share_takes_about_that_many_and_others_the_next_day(scenario: StartScenario) -> None:
+    tried = scenario("E5", "5 % of 200 000 users")
+    users = [f"u{n}" for n in range(200_000)]
+    today, tomorrow = daily_share(5, DAY), daily_share(5, date(2025, 11, 16))
     assert today is not None
     assert tomorrow is not None
     chosen = {user for user in users if today(user)}
-    assert 1_900 < len(chosen) < 2_100
-    assert 300 < len(chosen & {user for user in users if tomorrow(user)}) < 500
+    tried.at_most("off the share", abs(100 * len(chosen) / len(users) - 5), 0.1, " %")
+    assert chosen == {user for user in chosen if today(user)}
+    again = sum(tomorrow(user) for user in chosen) / len(chosen)
+    tried.at_most("off the share of those, the next day", abs(100 * again - 5), 0.5, " %")
 
 
 def test_nobody_is_asked_when_the_share_is_nothing() -> None:

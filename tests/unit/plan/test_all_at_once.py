@@ -9,9 +9,11 @@ import pytest
 from inferflow.errors import NotFound, PlanRejected
 from inferflow.plan.book import PlanBook
 
+from ...robustness.scenario import StartScenario
 
-@pytest.mark.scenario("C4")
-def test_every_kind_of_problem_is_reported_in_one_go(shop: Any) -> None:
+
+def test_every_kind_of_problem_is_reported_in_one_go(shop: Any, scenario: StartScenario) -> None:
+    tried = scenario("C4", "ten kinds of mistakes in one config")
     shop["ranker"]["batchsize"] = 3  # an unknown key
     shop["blend"]["data_type"] = "FP23"  # an unknown type
     shop.edges["blend"] = ["ranker"]  # a cycle
@@ -23,6 +25,7 @@ def test_every_kind_of_problem_is_reported_in_one_go(shop: Any) -> None:
     shop["blend"]["compute_id"] = "mux"  # an unknown expression
     shop.response["features"].append("ranker:scor")  # an unknown response column
     wheres = [error.partition(": ")[0] for error in shop.errors()]
+    tried.at_least("reported at once, by place", len(set(wheres)), 10)
     assert sorted(wheres) == sorted(
         [
             "component_config.predator_component_config.ranker.batchsize",

@@ -184,6 +184,11 @@ def test_any_other_unwritten_name_is_a_column_of_the_request_and_noted(shop: Any
     assert (hour.name, hour.dtype.name, hour.width, hour.per_target) == ("hour", "Int32", 1, True)
 
 
+def test_what_a_step_with_an_error_would_write_is_not_asked_of_the_request(shop: Any) -> None:
+    shop["fs_user"]["fs_request"]["entity_label"] = "usr"
+    assert [problem.is_error for problem in shop.compile().problems] == [True]
+
+
 def test_a_request_column_with_a_default_need_not_be_brought(shop: Any) -> None:
     shop.takes("x", "FP32[N,4]")
     shop.feature_map["hour"] = {"dtype": "INT32", "default": 12}

@@ -16,6 +16,13 @@ from inferflow.app.backoffice.logs import ProjectLogs
 from inferflow.app.backoffice.pages import RemotePages
 from inferflow.app.backoffice.settings_page import ProjectSettings
 from inferflow.app.settings import read_settings
+from inferflow.errors import RegistryConflict
+
+_ANSWERS: dict[str, Any] = {
+    "create_key": {"key": {"key_id": "k"}, "secret": "ifk_once"},
+    "keys": [{"key_id": "k"}, {"key_id": "000100010001"}],
+    "revoke_key": {"key_id": "k"},
+}
 
 
 class Admin:
@@ -28,7 +35,7 @@ class Admin:
     def __getattr__(self, name: str) -> Any:
         def call(*given: Any, **named: Any) -> Any:
             self._asked.append((self._key, name, given, named))
-            return {"key": {"key_id": "k"}, "secret": "ifk_once"} if name == "create_key" else name
+            return _ANSWERS.get(name, name)
 
         return call
 
@@ -40,7 +47,7 @@ class Admin:
 
 
 class OwnFleet:
-    address, tls = "127.0.0.1:1", None
+    address, tls, key = "127.0.0.1:1", None, "ifk_000200020002_" + "b" * 43
 
     async def administrator(self) -> str:
         return "own"
@@ -81,7 +88,7 @@ def test_each_call_is_made_with_the_key_of_whoever_asks_and_then_closed() -> Non
         await fleet.revoke_key("", "k")
         await fleet.audit("", 5)
         made = await fleet.create_key("", KeyWish("n", ["view"], ["a*"], 7, 2.0, 3))
-        assert made == {"key": {"key_id": "k"}, "text": "ifk_once"}
+        assert made == {"key": {"key_id": "k", "is_own": False}, "text": "ifk_once"}
 
     asyncio.run(ask())
     assert asked[:4] == [
@@ -93,6 +100,18 @@ def test_each_call_is_made_with_the_key_of_whoever_asks_and_then_closed() -> Non
     limits = {"models": ["a*"], "expires_ms": 7, "per_second": 2.0, "burst": 3}
     assert ("own", "create_key", ("n", ["view"]), limits) in asked
     assert asked.count("closed") == 12
+
+
+def test_what_a_gateway_calls_with_is_marked_and_cannot_be_revoked_by_it() -> None:
+    asked: list[Any] = []
+    opened: Any = lambda key: Admin(key, asked)  # noqa: E731
+    own, workers = f"ifk_000100010001_{'a' * 43}", f"ifk_000200020002_{'b' * 43}"
+    fleet = ManagedFleet(opened, own, also_own=[workers])
+    assert [each["is_own"] for each in asyncio.run(fleet.keys(""))] == [False, True]
+    for key_id in ("000100010001", "000200020002"):
+        with pytest.raises(RegistryConflict, match="this gateway calls its fleet with"):
+            asyncio.run(fleet.revoke_key("hers", key_id))
+    assert [each[1] for each in asked if each != "closed"] == ["keys"]
 
 
 def test_servers_elsewhere_are_asked_over_a_client() -> None:
@@ -129,7 +148,7 @@ def test_settings_are_told_with_secrets_as_stars(tmp_path: Path) -> None:
 def test_a_log_that_is_off_has_no_records_and_says_so(starter: Path) -> None:
     logs = ProjectLogs(starter, read_settings(starter))
     assert asyncio.run(logs.page(LogQuery())) == {"sink": "off", "records": [], "next": None}
-    assert asyncio.run(logs.stats()) == []
+    assert asyncio.run(logs.stats()) == {"configs": [], "unreadable": []}
 
 
 def test_a_log_in_files_is_read_back(starter: Path) -> None:
@@ -149,4 +168,9 @@ def test_a_log_in_files_is_read_back(starter: Path) -> None:
     assert (told["sink"], told["next"]) == ("files", None)
     assert (record["tracking_id"], record["kind"]) == ("t1", "targets")
     assert [row["id"] for row in record["rows"]] == ["1", "2"]
-    assert asyncio.run(logs.stats())[0]["requests"] == 1
+    (file,) = starter.rglob("*.parquet")
+    damaged = file.with_name(f"{file.stem}-0.parquet")
+    damaged.write_bytes(b"PAR1 and no more")
+    counted = asyncio.run(logs.stats())
+    assert counted["configs"][0]["requests"] == 1
+    assert [Path(each).name for each in counted["unreadable"]] == [damaged.name]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from inferflow.api.gateway.management.play_shapes import Played
 from inferflow.app.backoffice.bench import Bench, SharedBenches
 from inferflow.app.backoffice.playground import BenchPlayground
 from inferflow.app.wiring import Embedded, open_embedded
 from inferflow.errors import InvalidRequest, NotFound, PlanRejected
+from inferflow.explanation.json_text import plain
 
 BOOKS = ["1", "2", "3"]
 REQUEST = {"tracking_id": "t", "entities": {"user": "ada", "book": BOOKS}}
@@ -99,6 +102,50 @@ def test_what_if_gives_what_the_store_would_give_if_it_held_the_value(
     told = played(benches, values=[value("book:facts:years_old", 0, "3")])
     embedded.store.put("book", "facts", [{"book_id": "3", "years_old": 0}])
     assert scores(told["answer"]) == scores(played(benches)["answer"])
+
+
+class _Writing:
+    """A store that somebody writes to after every read."""
+
+    is_local = True
+
+    def __init__(self, embedded: Embedded) -> None:
+        self._store = embedded.store
+        self._reader = embedded.features.over(embedded.store)
+        self.reads = 0
+
+    def prepare(self, read: Any) -> Any:
+        prepared, told = self._reader.prepare(read), self
+
+        class Prepared:
+            async def fetch(self, keys: Any, *, deadline: Any) -> Any:
+                found = await prepared.fetch(keys, deadline=deadline)
+                told.reads += 1
+                told._store.put("user", "profile", [{"user_id": "ada", "likes_new": told.reads}])
+                return found
+
+        return Prepared()
+
+
+def test_both_runs_of_a_comparison_see_the_store_of_one_moment(
+    embedded: Embedded, benches: SharedBenches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing = _Writing(embedded)
+
+    class Written(Bench):
+        def __init__(self, embedded: Embedded) -> None:
+            super().__init__(embedded)
+            self.ports = replace(self.ports, features=writing)
+
+    monkeypatch.setattr(benches, "bench", lambda: Written(embedded))
+    told = played(benches, models={"like_model": "1"})
+    assert writing.reads > 0
+    assert told["answer"] == told["baseline"]
+
+
+def test_what_is_told_is_what_is_declared(benches: SharedBenches) -> None:
+    told = played(benches, item="2", values=[value("user:profile:likes_new", 3)])
+    assert Played.model_validate(told).model_dump(exclude_unset=True) == plain(told)
 
 
 def test_a_key_the_store_has_never_seen_can_have_a_value_too(benches: SharedBenches) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from inferflow.app.backup import restore_backup
 from inferflow.errors import InvalidInput
 
+from ....robustness.scenario import StartScenario
 from .conftest import Take
 
 
@@ -34,17 +35,20 @@ def refused(archive: Path, data: bytes) -> str:
     return str(wrong.value)
 
 
-@pytest.mark.scenario("K6")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data())
-def test_a_flipped_byte_of_any_file_is_found(archive: Path, data: st.DataObject) -> None:
+@given(data=st.data())
+def test_a_flipped_byte_of_any_file_is_found(
+    archive: Path, scenario: StartScenario, data: st.DataObject
+) -> None:
+    tried = scenario("K6", "a bit flipped anywhere in a backup")
     plain = bytearray(gzip.decompress(archive.read_bytes()))
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
         members = [member for member in tar if member.size and member.name != "manifest.json"]
     member = data.draw(st.sampled_from(members))
     place = member.offset_data + data.draw(st.integers(0, member.size - 1))
     plain[place] ^= 1 << data.draw(st.integers(0, 7))
-    assert member.name in refused(archive, gzip.compress(bytes(plain), 1))
+    told = refused(archive, gzip.compress(bytes(plain), 1))
+    tried.holds("refused, with the file", "refused", member.name in told)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

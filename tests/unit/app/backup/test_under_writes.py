@@ -10,8 +10,6 @@ from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 
-import pytest
-
 from inferflow.access import OPERATOR, Permission
 from inferflow.app.backup import restore_backup
 from inferflow.configstore import DirectoryStore
@@ -20,6 +18,7 @@ from inferflow.featurestore.lmdb import LmdbBackend
 from inferflow.serving.manager.keys import KeyOrder
 from inferflow.serving.manager.services import open_services
 
+from ....robustness.scenario import StartScenario
 from .conftest import Take
 
 KEYS = [f"k{number}".encode() for number in range(50)]
@@ -57,8 +56,10 @@ def writing(
         thread.join()
 
 
-@pytest.mark.scenario("K6")
-def test_each_store_comes_back_as_of_one_moment(project: Path, take: Take, tmp_path: Path) -> None:
+def test_each_store_comes_back_as_of_one_moment(
+    project: Path, take: Take, tmp_path: Path, scenario: StartScenario
+) -> None:
+    tried = scenario("K6", "a backup while features, configs and keys are written")
     state = project / ".inferflow"
     (state / "manager").mkdir(parents=True)
     (state / "manager/secret").write_text("ab" * 32)
@@ -106,6 +107,7 @@ def test_each_store_comes_back_as_of_one_moment(project: Path, take: Take, tmp_p
     check_rows(made, at_least=known[0])
     check_configs(made, text, at_least=known[1])
     check_keys(made, at_least=known[2])
+    tried.holds("each store as of one moment", f"after {sum(known)} writes", True)
 
 
 def check_rows(made: Path, *, at_least: int) -> None:

@@ -23,6 +23,8 @@ from inferflow.configstore import Served
 from inferflow.errors import ConfigStoreFailed
 from inferflow.plan.problems import Problem
 
+from ....robustness.scenario import StartScenario
+
 NAMES = st.text(min_size=1, max_size=8)
 SERVED = st.builds(
     Served,
@@ -71,12 +73,12 @@ def test_the_order_of_configs_is_no_part_of_the_version() -> None:
     assert forth.version == back.version
 
 
-@pytest.mark.scenario("A16")
 @settings(deadline=None)
-@given(st.lists(st.tuples(SNAPSHOTS, st.sampled_from(["", "fsync", "replace"])), max_size=4))
+@given(writes=st.lists(st.tuples(SNAPSHOTS, st.sampled_from(["", "fsync", "replace"])), max_size=4))
 def test_whenever_the_writer_is_killed_the_head_is_the_old_one_or_the_new(
-    writes: list[tuple[Snapshot, str]],
+    scenario: StartScenario, writes: list[tuple[Snapshot, str]]
 ) -> None:
+    tried = scenario("A16", "the writer of a head killed at random")
     with TemporaryDirectory() as folder:
         home = Path(folder)
         head = Snapshot()
@@ -88,7 +90,7 @@ def test_whenever_the_writer_is_killed_the_head_is_the_old_one_or_the_new(
                 head = snapshot
             except Killed:
                 pass
-            assert read_head(home) == head
+            tried.holds("the old one or the new", "whole", read_head(home) == head)
 
 
 def _write(home: Path, snapshot: Snapshot, killed_at: str) -> None:

@@ -16,6 +16,7 @@ from inferflow.errors import StoreFailed
 from inferflow.featurestore import FeatureStore, MemoryBackend, parse_schema
 from inferflow.plan.query import FeatureRead, GroupRead, RunRead
 
+from ....robustness.scenario import StartScenario
 from .parts import embedded, plain, reader, remote, served
 
 Result = message_class("retrieve.Result")
@@ -144,8 +145,9 @@ def healthy() -> list[dict[str, Any]]:
     return plain(embedded(STORE, READ, KEYS_ASKED))
 
 
-@pytest.mark.scenario("D2")
-def test_rows_in_another_order_are_matched_by_their_keys() -> None:
+def test_rows_in_another_order_are_matched_by_their_keys(scenario: StartScenario) -> None:
+    tried = scenario("D2", "rows in another order than they were asked for")
+
     def swap(answer: Any) -> None:
         rows = [*answer.rows]
         del answer.rows[:]
@@ -156,7 +158,8 @@ def test_rows_in_another_order_are_matched_by_their_keys() -> None:
         times = [*answer.presence.written_ms]
         answer.presence.written_ms[:] = [times[at * 2 + g] for at in (2, 0, 1) for g in (0, 1)]
 
-    assert plain(doctored(swap)) == healthy()
+    is_same = plain(doctored(swap)) == healthy()
+    tried.holds("each key has its own row", f"{len(KEYS_ASKED)} keys", is_same)
 
 
 def test_columns_in_another_order_are_matched_by_their_labels() -> None:
@@ -174,8 +177,11 @@ def test_columns_in_another_order_are_matched_by_their_labels() -> None:
     )
 
 
-@pytest.mark.scenario("D2")
-def test_a_key_without_a_row_is_failed_and_its_neighbours_are_not() -> None:
+def test_a_key_without_a_row_is_failed_and_its_neighbours_are_not(
+    scenario: StartScenario,
+) -> None:
+    tried = scenario("D2", "no row for one of three keys")
+
     def cut(answer: Any) -> None:
         del answer.rows[1]
         answer.ClearField("presence")
@@ -183,7 +189,8 @@ def test_a_key_without_a_row_is_failed_and_its_neighbours_are_not() -> None:
     found = doctored(cut)
     for group in found.groups:
         assert group.states is not None
-        assert group.states.tolist() == [0, ReadState.FAILED, 0]
+        states = group.states.tolist()
+        tried.holds("that key is marked and no other", states, states == [0, ReadState.FAILED, 0])
     assert found.groups[0].runs[0][:, 0].tolist() == [2.5, -1.5, -1.5]
     assert found.groups[1].runs[0][:, 0].tolist() == [2, 5, 5]
     assert found.failure == "there:1 answered nothing for 1 of 3 key(s)"
@@ -198,7 +205,6 @@ def test_rows_of_keys_that_nobody_asked_for_are_left_out() -> None:
     assert doctored(add).groups[1].runs[0][:, 0].tolist() == [2, 5, 5]
 
 
-@pytest.mark.scenario("D3")
 @pytest.mark.parametrize(
     ("value", "what"),
     [
@@ -208,8 +214,10 @@ def test_rows_of_keys_that_nobody_asked_for_are_left_out() -> None:
     ],
 )
 def test_a_value_of_the_wrong_length_costs_its_own_key_and_is_named(
-    value: bytes, what: str
+    value: bytes, what: str, scenario: StartScenario
 ) -> None:
+    tried = scenario("D3", "a value of 0, 3 and 8 bytes where FP32 takes 4")
+
     def spoil(answer: Any) -> None:
         answer.rows[0].columns[0] = value
 
@@ -217,9 +225,11 @@ def test_a_value_of_the_wrong_length_costs_its_own_key_and_is_named(
     price, more = found.groups
     assert price.states is not None
     assert price.states.tolist() == [ReadState.FAILED, 0, ReadState.MISSING]
+    moved = [each for each in price.runs[0][1:, 0].tolist() if each not in (4.5, -1.5)]
     assert price.runs[0][:, 0].tolist() == [-1.5, 4.5, -1.5]
     assert plain(FeatureRows((more,))) == healthy()[1:]
-    assert what in found.failure
+    tried.none("neighbour moves", moved)
+    tried.holds("the column and both lengths are told", found.failure, what in found.failure)
 
 
 def test_a_column_that_is_wrong_in_every_row_fails_every_key() -> None:
@@ -276,18 +286,18 @@ def test_bytes_that_are_no_answer_are_refused() -> None:
 HEALTHY = served(STORE, FeatureQuery(READ).of(key_messages((KEYS_ASKED,))))
 
 
-@pytest.mark.scenario("D3")
-@given(st.integers(0, len(HEALTHY) - 1), st.binary(max_size=4), st.integers(0, 4))
+@given(at=st.integers(0, len(HEALTHY) - 1), put=st.binary(max_size=4), cut=st.integers(0, 4))
 def test_an_answer_that_was_damaged_is_refused_or_has_a_row_for_every_key(
-    at: int, put: bytes, cut: int
+    scenario: StartScenario, at: int, put: bytes, cut: int
 ) -> None:
+    tried = scenario("D3", "an answer damaged at random")
     body = HEALTHY[:at] + put + HEALTHY[at + cut :]
     try:
         found = reader(STORE, READ).read(body, key_messages((KEYS_ASKED,)))
     except StoreFailed:
         return
-    for group in found.groups:
-        assert {len(run) for run in group.runs} == {len(KEYS_ASKED)}
+    lengths = {len(run) for group in found.groups for run in group.runs}
+    tried.holds("refused, or a row for every key", lengths, lengths == {len(KEYS_ASKED)})
 
 
 def test_without_a_schema_features_are_stored_as_they_are_wanted() -> None:

@@ -20,6 +20,7 @@ from inferflow.client.oip.line import LineOptions
 from inferflow.engine.deadline import Deadline
 from inferflow.errors import DeadlinePassed, StoreFailed, StoreUnreachable
 
+from ....robustness.scenario import StartScenario
 from .parts import embedded, plain, served
 from .test_answer import READ, STORE, Result
 
@@ -137,8 +138,9 @@ def test_whoever_leaves_does_not_take_the_answer_from_others() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.scenario("D9")
-def test_a_call_nobody_waits_for_is_cancelled_there_too() -> None:
+def test_a_call_nobody_waits_for_is_cancelled_there_too(scenario: StartScenario) -> None:
+    tried = scenario("D9", "a request is given up while a feature store is asked")
+
     async def run() -> None:
         service = Service()
         service.gate.clear()
@@ -146,9 +148,10 @@ def test_a_call_nobody_waits_for_is_cancelled_there_too() -> None:
             read = RemoteFeatures(line, STORE.schema).prepare(READ)
             task = asyncio.ensure_future(read.fetch((["1"],), deadline=soon()))
             await until(lambda: service.under_way == 1)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await until(lambda: service.cancelled == 1)
+            with tried.timed("the store sees it", 0.05):
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await until(lambda: service.cancelled == 1)
 
     asyncio.run(run())
 

@@ -23,6 +23,7 @@ class Calls:
         self.fails: InferflowError | None = None
         self.knows = True
         self.etag = "e1"
+        self.now_ms = 0
 
     def ask(self, method: str, request: Any, answer: str, **_: Any) -> Any:
         self.asked.append((method, request))
@@ -34,7 +35,7 @@ class Calls:
             made.orders.etag = self.etag
             self.knows = True
         elif method == "Fleet/Heartbeat":
-            made.register_again = not self.knows
+            made.register_again, made.now_ms = not self.knows, self.now_ms
             if request.orders_etag != self.etag and self.knows:
                 made.orders.etag = self.etag
         return made
@@ -222,3 +223,14 @@ def test_a_bug_does_not_silence_the_worker(calls: Calls, worker: Worker) -> None
         assert link._thread.is_alive()
     finally:
         link.close()
+
+
+def test_a_worker_says_by_how_much_its_clock_differs_from_the_managers(
+    calls: Calls, worker: Worker, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls.now_ms = 1_000_000
+    link = FleetLink(calls, worker, clock=lambda: 0.0, wall=lambda: 4_600.0)  # type: ignore[arg-type]
+    for _ in range(3):
+        link.step()
+    [record] = [each for each in caplog.records if each.message == "clock_differs_from_manager"]
+    assert vars(record)["ahead_s"] == 3600

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -50,8 +51,8 @@ class Table:
     errors: Sequence[str]
 
     def __getitem__(self, name: str) -> Array:
-        """Values of a column; rows without one are NaN where the type has it."""
-        column = self.columns[name]
+        """Values of a column; rows without one are NaN where the type has it. Raises NotFound."""
+        column = self.column(name)
         if column.blank is None:
             return column.values
         if column.values.dtype.kind == "f":
@@ -59,6 +60,13 @@ class Table:
             values[column.blank] = np.nan
             return values
         return np.ma.masked_array(column.values, _spread(column.blank, column.values))
+
+    def column(self, name: str) -> ScoreColumn:
+        found = self.columns.get(name)
+        if found is None:
+            close = difflib.get_close_matches(str(name), self.columns, n=1)
+            raise NotFound("column", name, nearest=close[0] if close else "")
+        return found
 
     def to_dict(self) -> dict[str, list[Any]]:
         return {name: column.to_list() for name, column in self.columns.items()}
@@ -122,9 +130,7 @@ class Scores:
         name = by or self._score_name()
         if name is None:
             return list(range(len(self.ids)))
-        column = self.targets.columns.get(name)
-        if column is None:
-            raise NotFound("column", name)
+        column = self.targets.column(name)
         if column.dtype.is_text or column.values.ndim != 1:
             raise InvalidInput(f"column {name!r} is {column.dtype.name}; targets rank by a number")
         worth = np.array(column.values, dtype=np.float64)

@@ -96,6 +96,11 @@ class AuthSettings(EnvFirst):
     def is_empty(self) -> bool:
         return not (self.keys_file or self.manager or self.callers or self.certificates)
 
+    @property
+    def has_certificates_alone(self) -> bool:
+        others = self.keys_file or self.manager or self.callers
+        return bool(self.certificates) and not others
+
     def placed(self, root: Path) -> AuthSettings:
         """The same with a path that does not depend on where this process runs."""
         if not self.keys_file:

@@ -18,14 +18,9 @@ from inferflow.telemetry.reference import with_printed
 
 
 def kinds() -> Iterator[type[InferflowError]]:
-    """Every error there is, in the order it is declared; the root is none of them."""
-    for each in vars(errors).values():
-        if (
-            inspect.isclass(each)
-            and issubclass(each, InferflowError)
-            and each is not InferflowError
-        ):
-            yield each
+    """Every error there is, as the tree in `inferflow.errors` names them; the root is none."""
+    for name in re.findall(r"[├└]── (\w+)", errors.__doc__ or ""):
+        yield getattr(errors, name)
 
 
 def table() -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 
-from inferflow.app.config_stores import open_configs, open_etcd
+from inferflow.app.config_stores import open_etcd
 from inferflow.app.etcd_expressions import open_etcd_expressions, read_expressions
 from inferflow.app.expression_files import Written
 from inferflow.app.project import (
@@ -20,42 +19,12 @@ from inferflow.app.project import (
     SCHEMA_FILE,
     Finding,
     FolderInputs,
-    Inputs,
-    Project,
-    read_project,
 )
 from inferflow.app.settings import Settings
-from inferflow.configstore import ConfigStore, Folder, Served, ServedStore
-from inferflow.errors import ConfigStoreFailed, RemoteFailed, Unreachable
+from inferflow.configstore import Served, ServedStore
+from inferflow.errors import ConfigStoreFailed
 from inferflow.plan.problems import Problem
 from inferflow.rpc.etcd import Entry, EtcdClient, Mirror
-
-
-def follow_inputs(
-    root: Path, settings: Settings, configs: ConfigStore, last: ServedStore
-) -> Inputs:
-    """For somebody who serves these configs. The caller closes it."""
-    if not settings.etcd.endpoints:
-        return FolderInputs(root)
-    from inferflow.configstore.etcd import FollowedStore
-
-    assert isinstance(configs, FollowedStore)
-    return FollowedInputs(root, settings, configs.mirror, configs.layout.schema, last)
-
-
-def find_project(root: Path, settings: Settings, configs: Folder | None = None) -> Project:
-    """A project as it is now, wherever its parts are. With `configs`, those count. Raises what
-    etcd's client raises, ConfigStoreFailed when etcd is away."""
-    if not settings.etcd.endpoints:
-        return read_project(root, configs)
-    if configs is None:
-        with closing(open_configs(root, settings)) as store:
-            configs = store.current()
-    with closing(AskedInputs(root, settings)) as inputs:
-        try:
-            return read_project(root, configs, inputs)
-        except (Unreachable, RemoteFailed) as failed:
-            raise ConfigStoreFailed(str(failed)) from failed
 
 
 class FollowedInputs:

@@ -36,6 +36,8 @@ _CHECK_S = 1.0
 class FeatureStoreServer(Listener):
     """A running feature store. Made by `start_feature_store`."""
 
+    role = "feature-store"
+
     def __init__(
         self,
         store: LiveStore,
@@ -88,7 +90,7 @@ class FeatureStoreServer(Listener):
             security.guarded(self.service.handlers()),
             services=SERVICES,
             security=security,
-            metrics=tally.render,
+            metrics=tally,
             options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
         )
         await self.tell_health()
@@ -126,19 +128,26 @@ async def start_feature_store(
 ) -> FeatureStoreServer:
     """Listen on the ports the settings name, ready for calls. Raises InvalidInput when one is
     taken, or when others could call who are not meant to."""
-    own = settings.feature_store
-    callers = LiveCallers(root, settings)
-    known = callers.book if callers.are_named else None
-    security = open_security(settings, auth=own.auth, callers=known)
-    server = FeatureStoreServer(store, own, security=security, callers=callers)
+    callers, security = open_callers(root, settings)
+    server = FeatureStoreServer(store, settings.feature_store, security=security, callers=callers)
     await server.start(tally)
     return server
+
+
+def open_callers(root: Path, settings: Settings) -> tuple[LiveCallers, Security]:
+    """Who may call. Raises InvalidInput when that is more than are meant to."""
+    own, callers = settings.feature_store, LiveCallers(root, settings)
+    known = callers.book if callers.are_named else None
+    security = open_security(settings, auth=own.auth, callers=known)
+    security.check_bind(own.bind, own.auth)
+    return callers, security
 
 
 async def serve_features(
     root: Path, settings: Settings, *, started: Callable[[FeatureStoreServer], None]
 ) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens."""
+    open_callers(root, settings)  # before anything that takes long
     with closing(LiveStore(root, settings)) as store, stop_signals() as (end, hurry):
         server = await start_feature_store(root, store, settings, FeatureTally())
         watcher = Watcher(root, server.look)

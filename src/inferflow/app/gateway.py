@@ -22,8 +22,8 @@ from inferflow.app.backoffice.office import office_apart
 from inferflow.app.gateway_certificates import certificate_paths, follow_certificates
 from inferflow.app.gateway_settings import GatewaySettings
 from inferflow.app.http_server import AsgiServer, start_asgi
-from inferflow.app.security import Security, open_security
-from inferflow.app.serving import keep_what_is_loaded, stop_signals
+from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
+from inferflow.app.security import Security, check_gateway, open_security
 from inferflow.app.setting_values import MIB
 from inferflow.app.settings import Settings
 from inferflow.app.tls import channel_tls
@@ -108,12 +108,15 @@ async def start_gateway(
     gateway = Gateway(table, "https" if security.tls is not None else "http")
     scoring = RemoteScoring(_client(behind.target or table.target, settings))
     gateway.hold(scoring.close)
+    gateway.hold(security.close)
+    tally = GatewayTally()
+    tally.show(security.shown("gateway"))
     try:
         ports = Ports(
             gate=security.gate,
             scoring=scoring,
             models=_models(gateway, behind, settings),
-            metrics=GatewayTally(),
+            metrics=tally,
             office=behind.office,
             bounds=_bounds(table),
             leaving=gateway.leaving,
@@ -128,6 +131,7 @@ async def start_gateway(
         )
         if security.tls is not None:
             gateway.follow(settings.tls)
+        security.begin()
     except BaseException:
         await gateway.let_go()
         raise
@@ -163,6 +167,9 @@ def _bounds(table: GatewaySettings) -> Bounds:
         rate=table.rate,
         origins=table.origins,
         is_loopback=is_loopback(table.bind),
+        sockets=table.max_sockets,
+        sockets_each=table.max_sockets_per_key,
+        socket_idle_ms=table.socket_idle,
     )
 
 
@@ -171,6 +178,7 @@ async def serve_gateway(
 ) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens. What can
     be managed of a project is that of the folder, where it is one."""
+    check_gateway(settings)
     with stop_signals() as (end, hurry):
         async with office_apart(root, settings) as office:
             gateway = await start_gateway(settings, Behind(office=office))

@@ -59,6 +59,13 @@ class GatewaySettings(EnvFirst):
     """A body must have come by then; each megabyte of an upload has as long."""
     max_in_flight: Count = Field(1_024, validation_alias=_named("max_in_flight"))
     """Requests under way at once; further connections wait to be taken up."""
+    max_sockets: Count = Field(1_000, validation_alias=_named("max_sockets"))
+    """WebSockets open at once; who opens another is answered 429."""
+    max_sockets_per_key: Count = Field(200, validation_alias=_named("max_sockets_per_key"))
+    """WebSockets open at once of one key; without keys, of one address."""
+    socket_idle: Milliseconds = Field(600_000, gt=0, validation_alias=_named("socket_idle"))
+    """A WebSocket that says nothing for so long is closed; whoever only listens sends
+    `{"type": "ping"}` now and then."""
     rate: Annotated[str, AfterValidator(_rate)] = Field("", validation_alias=_named("rate"))
     """How often a caller without a rate on its key may ask, such as `100/second`; without keys,
     each address. No limit when empty."""

@@ -2,28 +2,27 @@
 
 The server is granian: it closes connections whose heads do not come, which matters to whoever is
 reached from outside. Requests under way finish when it stops. It reads certificates when it starts;
-so renewed ones are taken up by a second server on the same port, which then is the only one.
+so renewed ones are taken up by a second server on the same port, which then is the only one. Peers
+that vanish are found by the kernel, for the server sends no pings.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from inferflow.app.setting_values import WILDCARDS
+from inferflow.app.vanished_peers import listening, notice_vanished
 from inferflow.errors import InvalidInput
+from inferflow.rpc.listening import check_free
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _STARTED_WITHIN_S = 10.0
 _LOOK_EVERY_S = 0.005
-_BOTH_FOR_S = 0.2
-"""How long two servers share a port: a new one is sure to listen by then."""
 
 
 @dataclass(slots=True)
@@ -48,23 +47,13 @@ class AsgiServer:
         self._running: _Running
 
     async def begin(self) -> None:
-        running = self._running = self._launched()
-        loop = asyncio.get_running_loop()
-        ends_at = loop.time() + _STARTED_WITHIN_S
-        while not await self._answers():
-            if running.task.done():
-                running.task.result()
-            if running.task.done() or loop.time() > ends_at:
-                raise InvalidInput(f"cannot listen on {self.host}:{self.port} for HTTP")
-            await asyncio.sleep(_LOOK_EVERY_S)
+        """Raises InvalidInput when it does not come to listen."""
+        self._running = await self._started()
 
     async def renew(self, grace_s: float) -> None:
         """Start again beside what runs, which then stops. When that fails, what runs goes on, and
         the failure is raised."""
-        fresh = self._launched()
-        await asyncio.wait((fresh.task,), timeout=_BOTH_FOR_S)
-        if fresh.task.done():
-            fresh.task.result()
+        fresh = await self._started()
         old, self._running = self._running, fresh
         await old.stop(grace_s)
 
@@ -72,17 +61,29 @@ class AsgiServer:
         """Take no more requests; those under way have so long."""
         await self._running.stop(grace_s)
 
-    def _launched(self) -> _Running:
+    async def _started(self) -> _Running:
+        """One more server, listening."""
+        others = listening(self.port)
         server = self._make()
-        return _Running(server, asyncio.ensure_future(server.serve()))
+        running = _Running(server, asyncio.ensure_future(server.serve()))
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + _STARTED_WITHIN_S
+        while not (fresh := listening(self.port) - others):
+            if running.task.done():
+                running.task.result()
+            if running.task.done() or loop.time() > ends_at:
+                await running.stop(0)
+                raise InvalidInput(f"cannot listen on {self.host}:{self.port} for HTTP")
+            await asyncio.sleep(_LOOK_EVERY_S)
+        for each in fresh:
+            notice_vanished(each)
+        return running
 
-    async def _answers(self) -> bool:
-        try:
-            _, writer = await asyncio.open_connection(_here(self.host), self.port)
-        except OSError:
-            return False
-        writer.close()
-        return True
+
+def _address(host: str) -> str:
+    """The server knows no names."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return str(found[0][4][0])
 
 
 async def start_asgi(
@@ -101,12 +102,13 @@ async def start_asgi(
     from granian.server.embed import Server
 
     cert, key, ca = certificate or (None, None, None)
-    port = _free(host, port)
+    # The server shares ports, and would not notice that somebody else has it.
+    port = check_free(host, port, purpose=" for HTTP")
 
     def make() -> Any:
         return Server(
             app,
-            address=host,
+            address=_address(host),
             port=port,
             interface=Interfaces.ASGINL,
             http=HTTPModes.http1,
@@ -124,22 +126,3 @@ async def start_asgi(
     started = AsgiServer(make, host, port)
     await started.begin()
     return started
-
-
-def _free(host: str, port: int) -> int:
-    """The port, or any free one for 0. The server shares ports, and would not notice that somebody
-    else has it."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as found:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            found.bind((host, port))
-        except OSError as refused:
-            why = os.strerror(refused.errno) if refused.errno else refused
-            raise InvalidInput(f"cannot listen on {host}:{port} for HTTP: {why}") from refused
-        taken: int = found.getsockname()[1]
-        return taken
-
-
-def _here(host: str) -> str:
-    return WILDCARDS.get(host, host)

@@ -54,6 +54,9 @@ class FileKeys:
             self._look()
         return self._book.authenticate(key, now_ms=int(self._clock() * 1000))
 
+    async def close(self) -> None:
+        """The file is not held open."""
+
     def _look(self) -> None:
         try:
             stamp = _stamp(self._path)

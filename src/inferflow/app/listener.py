@@ -7,7 +7,7 @@ under way finish. Asked a second time, nobody is waited for any longer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -15,9 +15,10 @@ from grpc import GenericRpcHandler
 
 from inferflow.api.http import HttpServer, TreeRoute, start_http
 from inferflow.app.health_routes import health_routes, metrics_route
-from inferflow.app.security import Security
+from inferflow.app.security import PLAIN, Security
 from inferflow.rpc.options import ServerOptions
 from inferflow.rpc.server import RpcServer, start_server
+from inferflow.telemetry.prometheus import Collector
 
 PRIVATE = "127.0.0.1"
 _BACKSTOP = 4
@@ -43,14 +44,24 @@ class ListenerSettings(Protocol):
     def drain_grace(self) -> float: ...
 
 
+class MetricsPage(Protocol):
+    """What is shown under `/metrics`."""
+
+    def show(self, collector: Collector) -> None: ...
+    def render(self) -> bytes: ...
+
+
 class Listener:
     """A role is one of these, says why it is not ready, and closes what else it has."""
 
+    role: str
+    """What metrics of its door call it."""
     grpc: RpcServer
     http: HttpServer
 
     def __init__(self, settings: ListenerSettings) -> None:
         self._listening = settings
+        self._security = PLAIN
         self._is_draining = False
 
     def not_ready(self) -> str:
@@ -70,7 +81,7 @@ class Listener:
         *,
         services: Sequence[str],
         security: Security,
-        metrics: Callable[[], bytes] | None = None,
+        metrics: MetricsPage | None = None,
         trees: Mapping[str, TreeRoute] | None = None,
         options: ServerOptions | None = None,
         private_http: bool = False,
@@ -81,6 +92,7 @@ class Listener:
         `private_http`: on any port, and only for this machine.
         """
         settings = self._listening
+        self._security = security
         self.grpc = await start_server(
             handlers,
             services=services,
@@ -92,9 +104,12 @@ class Listener:
             tls=security.tls,
         )
         routes = health_routes(self.not_ready)
+        if metrics is not None:
+            metrics.show(security.shown(self.role))
+            routes |= metrics_route(metrics.render)
         try:
             self.http = await start_http(
-                routes if metrics is None else routes | metrics_route(metrics),
+                routes,
                 trees=trees,
                 host=PRIVATE if private_http else settings.bind,
                 port=0 if private_http else settings.http_port,
@@ -103,6 +118,7 @@ class Listener:
         except BaseException:
             await self.grpc.stop()
             raise
+        security.begin()
 
     async def tell_health(self) -> None:
         """Let health checks know; to be called whenever that may have changed."""
@@ -136,3 +152,4 @@ class Listener:
         """Give everything back, whoever is still inside."""
         await self.grpc.stop()
         await self.http.close()
+        await self._security.close()

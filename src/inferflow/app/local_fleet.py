@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from inferflow.access import OPERATOR, Permission
@@ -23,12 +22,12 @@ from inferflow.app.manager import (
 )
 from inferflow.app.member import FleetMember
 from inferflow.app.places import data_dir
+from inferflow.app.registering import Progress, register
 from inferflow.app.setting_values import reached
 from inferflow.app.settings import Settings
 from inferflow.app.tls import channel_tls
 from inferflow.app.worker import Worker, member_security, open_host, start_worker
 from inferflow.client.manager.admin import FleetAdmin
-from inferflow.client.manager.uploading import files_at
 from inferflow.rpc.tls_channel import ChannelTls
 from inferflow.serving.manager.keys import KeyOrder
 from inferflow.serving.manager.services import Services, open_services
@@ -37,8 +36,6 @@ from inferflow.serving.runtime import ModelRepository
 from inferflow.telemetry.worker_tally import WorkerTally
 
 KEY_NAME = "inferflow up"
-
-Progress = Callable[[str, int, int], None]
 
 
 class LocalFleet:
@@ -109,22 +106,8 @@ class LocalFleet:
             await registry.promote(OPERATOR, name, int(version), Stage.PRODUCTION, reason=KEY_NAME)
 
     def _upload(self, models: ModelRepository, progress: Progress | None) -> dict[str, str]:
-        """The registry's number of each model's highest version, in a thread that may wait."""
-        newest: dict[str, str] = {}
         with FleetAdmin((self.address,), self.key, tls=self.tls) as admin:
-            there = {model["name"]: model["versions"] for model in admin.models()}
-            for name in models.names():
-                known = {each["digest"]: each["version"] for each in there.get(name, ())}
-                for version in models.versions(name):
-                    file = models.find(name, version)
-                    if file.digest not in known:
-                        # A number that is taken by other bytes gives way to the next.
-                        wanted = "" if version in known.values() else version
-                        files = files_at(file.path.parent)
-                        made = admin.upload(name, files, version=wanted, progress=progress)
-                        known[file.digest] = made["version"]
-                    newest[name] = known[file.digest]
-        return newest
+            return register(admin, models, progress)
 
 
 async def start_local_fleet(

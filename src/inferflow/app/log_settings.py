@@ -90,6 +90,10 @@ class KafkaSettings(EnvFirst):
     """And how."""
     ca_file: str = Field("", validation_alias=named("ca_file", "INFERFLOW_KAFKA_CA_FILE"))
     """Who has signed the brokers' certificates; the system's own when empty."""
+    cert_file: str = Field("", validation_alias=named("cert_file", "INFERFLOW_KAFKA_CERT_FILE"))
+    """A certificate to show to them; none when empty."""
+    key_file: str = Field("", validation_alias=named("key_file", "INFERFLOW_KAFKA_KEY_FILE"))
+    """And its key."""
 
     def chosen(self) -> dict[str, str]:
         """How to reach the brokers, in their client's own words."""
@@ -100,5 +104,7 @@ class KafkaSettings(EnvFirst):
             "sasl.username": self.sasl_username,
             "sasl.password": self.sasl_password.get_secret_value(),
             "ssl.ca.location": self.ca_file,
+            "ssl.certificate.location": self.cert_file,
+            "ssl.key.location": self.key_file,
         }
         return {name: value for name, value in words.items() if value}

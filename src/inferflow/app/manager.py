@@ -88,6 +88,8 @@ def rules_of(settings: ManagerSettings) -> ManagerRules:
 class Manager(Listener):
     """A running manager. Made by `start_manager`."""
 
+    role = "manager"
+
     def __init__(self, services: Services, settings: ManagerSettings) -> None:
         super().__init__(settings)
         self.services = services
@@ -160,12 +162,12 @@ async def start_manager(
     await manager.open_ports(
         [
             DiscoveryService(services, time.monotonic).handlers(calls),
-            FleetService(services, manager.tally).handlers(calls),
+            FleetService(services, manager.tally, time.time).handlers(calls),
             RegistryService(services).handlers(calls),
         ],
         services=SERVICES,
         security=security,
-        metrics=manager.tally.render,
+        metrics=manager.tally,
     )
     manager.keep_up()
     await manager.tell_health()

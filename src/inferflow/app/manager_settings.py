@@ -29,7 +29,8 @@ class ManagerSettings(EnvFirst):
     reflection: bool | None = Field(None, validation_alias=_named("reflection"))
     """gRPC server reflection; unset means only when bound to this machine."""
     database: str = Field("", validation_alias=_named("database"))
-    """A file for SQLite, or `postgresql://user@host/name`; in the project's state when empty."""
+    """A file for SQLite, or `postgresql://user@host/name`, with `?sslmode=verify-full` and
+    `sslrootcert`, `sslcert`, `sslkey` for TLS; in the project's state when empty."""
     files: str = Field("", validation_alias=_named("files"))
     """Where model files are kept: a folder, or a URL such as `s3://bucket/prefix`; in the project's
     state when empty."""

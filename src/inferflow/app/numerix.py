@@ -18,7 +18,7 @@ from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
 from inferflow.app.listener import Listener
 from inferflow.app.live_expressions import Change, LiveExpressions, log_change
 from inferflow.app.places import config_dir
-from inferflow.app.security import PLAIN, Security, open_security
+from inferflow.app.security import PLAIN, Security, check_security, open_security
 from inferflow.app.settings import Settings
 from inferflow.app.watching import Watcher
 from inferflow.errors import ConfigStoreFailed
@@ -35,6 +35,8 @@ KEPT = "compute_expressions.json"
 
 class Numerix(Listener):
     """A running compute service. Made by `start_numerix`."""
+
+    role = "numerix"
 
     def __init__(self, expressions: LiveExpressions, settings: ComputeSettings) -> None:
         super().__init__(settings)
@@ -64,7 +66,7 @@ async def start_numerix(
         security.guarded(service.handlers()),
         services=(SERVICE,),
         security=security,
-        metrics=tally.render,
+        metrics=tally,
         options=ServerOptions(max_receive_bytes=int(settings.max_message_mb * MIB)),
     )
     await numerix.tell_health()
@@ -73,6 +75,7 @@ async def start_numerix(
 
 async def compute(root: Path, settings: Settings, *, started: Callable[[Numerix], None]) -> None:
     """Serve until asked to end, then end politely. `started` is told where it listens."""
+    check_security(settings, settings.compute)
     with closing(open_source(root, settings)) as source:
         await _compute(root, settings, source, started)
 

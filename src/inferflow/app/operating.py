@@ -32,6 +32,7 @@ def trace_role(settings: Settings, role: str) -> Tracing:
     return open_tracing(
         TracingOptions(
             endpoint=table.collector(),
+            over_http=table.is_http,
             sampling=table.sampling(),
             service=table.service_name,
             default_service=f"{telemetry.app_name}-{role}",

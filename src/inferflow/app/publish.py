@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.app.config_stores import open_configs
-from inferflow.app.etcd_inputs import find_project
 from inferflow.app.flow import Flow
 from inferflow.app.golden import Outcome, run_requests
+from inferflow.app.inputs import find_project
 from inferflow.app.project import Project, WrittenConfig
 from inferflow.app.settings import read_settings
 from inferflow.app.wiring import compile_project, open_embedded, open_models

@@ -27,6 +27,12 @@ class RedisSettings(EnvFirst):
         64, validation_alias=named("max_connections", "INFERFLOW_REDIS_MAX_CONNECTIONS")
     )
     """Per process, and per node of a cluster; further reads wait for one."""
+    ca_file: str = Field("", validation_alias=named("ca_file", "INFERFLOW_REDIS_CA_FILE"))
+    """Who has signed the certificate of a `rediss://` server; the system's own when empty."""
+    cert_file: str = Field("", validation_alias=named("cert_file", "INFERFLOW_REDIS_CERT_FILE"))
+    """A certificate to show to it; none when empty."""
+    key_file: str = Field("", validation_alias=named("key_file", "INFERFLOW_REDIS_KEY_FILE"))
+    """And its key."""
 
     @property
     def options(self) -> RedisOptions:
@@ -35,4 +41,7 @@ class RedisSettings(EnvFirst):
             self.namespace,
             timeout_s=self.timeout / 1000,
             max_connections=self.max_connections,
+            ca_file=self.ca_file,
+            cert_file=self.cert_file,
+            key_file=self.key_file,
         )

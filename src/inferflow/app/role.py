@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from inferflow.app.etcd_reporting import reporting
 from inferflow.app.inference_log import (
@@ -31,6 +31,8 @@ from inferflow.inferlog.schemas import SchemaBook
 from inferflow.plan.problems import Problem
 from inferflow.plan.schema import ServiceDoc
 from inferflow.telemetry import Telemetry, open_logs, open_telemetry
+
+News = TypeVar("News")
 
 
 @dataclass(slots=True)
@@ -65,63 +67,56 @@ def open_role(
     calls are for other processes, and it only decides what they serve."""
     settings = read_settings(root, overrides)
     overrides = overrides if answers else {**(overrides or {}), **_ONLY_CHECKING}
-    chosen = settings.telemetry.chosen()
-    logs = open_logs(chosen)
-    keeper = open_keeper(settings.serve)
-    inference_log = open_inference_log(root, settings) if answers else None
-    also = [keeper, *([inference_log] if inference_log else [])]
-    telemetry = watch_serving(settings, also) if answers else open_telemetry(chosen, also)
-    if inference_log is not None:
-        inference_log.counts.observer = telemetry.observer
-    told: list[Callable[[Reload], None]] = [log_reload]
-
-    def tell(reload: Reload) -> None:
-        for listener in told:
-            listener(reload)
-
-    on_service = [follow_service(inference_log)]
-
-    def tell_service(service: ServiceDoc) -> None:
-        for listener in on_service:
-            listener(service)
-
-    try:
+    with ExitStack() as opened:  # closes in the opposite order
+        logs = open_logs(settings.telemetry.chosen())
+        opened.callback(logs.close)
+        keeper = open_keeper(settings.serve)
+        inference_log = open_inference_log(root, settings) if answers else None
+        also = [keeper, *([inference_log] if inference_log else [])]
+        telemetry = (
+            watch_serving(settings, also)
+            if answers
+            else open_telemetry(settings.telemetry.chosen(), also)
+        )
+        opened.callback(telemetry.close)
+        if inference_log is not None:
+            inference_log.counts.observer = telemetry.observer
+            opened.callback(inference_log.close, settings.logs.flush_timeout / 1000)
+        on_reload = _Listeners[Reload]([log_reload])
+        on_service = _Listeners[ServiceDoc]([follow_service(inference_log)])
         embedded, reloader = open_reloading(
             root,
             overrides,
             progress=progress,
             observer=telemetry.observer,
-            tell=tell,
-            tell_service=tell_service,
+            tell=on_reload.tell,
+            tell_service=on_service.tell,
         )
+        opened.callback(embedded.close)
+        opened.callback(reloader.close)
         if answers:
             telemetry.watch_cache(embedded.cache)
         count = _Counted(embedded, telemetry.observer)
         count(Reload(changed=embedded.book.ids))
-        told.append(count)
+        on_reload.append(count)
         schemas = open_schemas(root, settings)
         is_off = sink_kind(settings) == OFF
         keep_schemas = schema_keeper(schemas, lambda: embedded.book, is_off=is_off)
         keep_schemas(None)
-        told.append(keep_schemas)
-        watcher = Watcher(root, reloader.check_now)
-        try:
-            pages = LocalPages(keeper, reloader.status, lambda: embedded.book)
-            with reporting(reloader, settings, telemetry) as report:
-                told.append(report)
-                records = Records(keeper, pages)
-                yield Role(
-                    settings, embedded, telemetry, reloader, told, on_service, records, schemas
-                )
-        finally:
-            watcher.close()
-            reloader.close()
-            embedded.close()
-    finally:
-        if inference_log is not None:
-            inference_log.close(settings.logs.flush_timeout / 1000)
-        telemetry.close()
-        logs.close()
+        on_reload.append(keep_schemas)
+        opened.callback(Watcher(root, reloader.check_now).close)
+        on_reload.append(opened.enter_context(reporting(reloader, settings, telemetry)))
+        pages = LocalPages(keeper, reloader.status, lambda: embedded.book)
+        records = Records(keeper, pages)
+        yield Role(settings, embedded, telemetry, reloader, on_reload, on_service, records, schemas)
+
+
+class _Listeners(list[Callable[[News], None]]):
+    """Whoever wants to hear of something; others may be added while it goes on."""
+
+    def tell(self, news: News) -> None:
+        for listener in self:
+            listener(news)
 
 
 class _Counted:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import grpc
 
@@ -34,6 +34,7 @@ from inferflow.app.tls import channel_tls, server_tls
 from inferflow.errors import InvalidInput
 from inferflow.rpc.server import is_loopback
 from inferflow.rpc.tls_server import ServerTls
+from inferflow.telemetry.door_tally import DoorTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,24 @@ class Security:
                 " if everybody is meant"
             )
 
+    def shown(self, role: str) -> DoorTally:
+        """For the metrics page of the role that is guarded."""
+
+        def seconds_left() -> dict[str, float]:
+            return {} if self.tls is None else self.tls.watch.seconds_left()
+
+        return DoorTally(role, self.gate.refusals.counts, seconds_left)
+
+    def begin(self) -> None:
+        """Look after the certificates, until `close`."""
+        if self.tls is not None:
+            self.tls.watch.begin()
+
+    async def close(self) -> None:
+        await self.gate.close()
+        if self.tls is not None:
+            await self.tls.watch.end()
+
 
 PLAIN = Security()
 """For this machine only."""
@@ -72,6 +91,35 @@ def open_security(
 ) -> Security:
     """`callers` are those of the settings unless given. Raises InvalidInput."""
     return Security(open_gate(settings, auth=auth, callers=callers), server_tls(settings.tls))
+
+
+class Bound(Protocol):
+    """What the settings of every role say."""
+
+    @property
+    def bind(self) -> str: ...
+    @property
+    def auth(self) -> Literal["on", "off"]: ...
+
+
+def check_security(settings: Settings, table: Bound) -> None:
+    """Before anything is opened, for that may take long. Raises InvalidInput when the role of a
+    table could be called by others than are meant to, and for keys and certificates that cannot be
+    used."""
+    open_security(settings, auth=table.auth).check_bind(table.bind, table.auth)
+
+
+def check_gateway(settings: Settings) -> None:
+    """The same for a gateway, which cannot know anybody by certificate: what answers HTTP for it
+    verifies certificates, and does not say whose they are."""
+    table, auth = settings.gateway, settings.auth
+    check_security(settings, table)
+    if table.auth != "off" and auth.has_certificates_alone:
+        raise InvalidInput(
+            "auth.certificates: a gateway cannot tell callers by their certificates, and there is"
+            " nothing else to know them by; name a file of API keys with INFERFLOW_KEYS_FILE, or"
+            " set gateway.enabled to false where there is to be none"
+        )
 
 
 def open_gate(

@@ -18,7 +18,7 @@ from inferflow.api.operate import SERVICE as OPERATE
 from inferflow.api.operate import Desk, operate_handlers, operate_trees
 from inferflow.api.service import SERVICES, CallPolicy, ScoringService
 from inferflow.app.lifetime import keep_what_is_loaded, stop_signals
-from inferflow.app.listener import Listener
+from inferflow.app.listener import Listener, MetricsPage
 from inferflow.app.recordings.records import Records
 from inferflow.app.security import open_security
 from inferflow.app.serve_settings import ServeSettings
@@ -32,7 +32,6 @@ from inferflow.rpc.options import MIB, ServerOptions
 if TYPE_CHECKING:
     from inferflow.app.role import Role
 
-Metrics = Callable[[], bytes]
 Listeners = list[Callable[[Any], Any]]
 
 _FEWEST_PENDING = 128
@@ -42,6 +41,7 @@ _FEWEST_PENDING = 128
 class Serving(Listener):
     """A running server. Made by `start`."""
 
+    role = "serve"
     service: ScoringService
 
     def __init__(self, embedded: Embedded) -> None:
@@ -71,7 +71,7 @@ async def start(
     embedded: Embedded,
     *,
     observer: Observer | None = None,
-    metrics: Metrics | None = None,
+    metrics: MetricsPage | None = None,
     records: Records | None = None,
     trees: Mapping[str, TreeRoute] | None = None,
     shared: bool = False,
@@ -101,6 +101,7 @@ async def start(
         observer=observer,
         recorder=None if records is None else records.keeper,
         why_not=why_not,
+        refusals=security.gate.refusals,
     )
     handlers = [*serving.service.handlers(), *([] if desk is None else operate_handlers(desk))]
     all_trees = {**_trees(records, why_not, is_private=shared), **(trees or {})}
@@ -113,7 +114,7 @@ async def start(
             trees=all_trees if shared else guarded_trees(all_trees, security.gate),
             options=ServerOptions(
                 max_receive_bytes=int(settings.max_message_mb * MIB),
-                max_pending=max(_FEWEST_PENDING, settings.max_in_flight // 2),
+                max_pending=max(_FEWEST_PENDING, settings.max_in_flight // 4),
                 share_port=shared,
             ),
             private_http=shared,
@@ -137,7 +138,7 @@ async def serve(
     *,
     started: Callable[[Serving], None],
     observer: Observer | None = None,
-    metrics: Metrics | None = None,
+    metrics: MetricsPage | None = None,
     records: Records | None = None,
     trees: Mapping[str, TreeRoute] | None = None,
     on_reload: Listeners | None = None,
@@ -174,7 +175,7 @@ async def serve_role(
         role.embedded,
         started=started,
         observer=role.telemetry.observer,
-        metrics=role.telemetry.render,
+        metrics=role.telemetry,
         records=role.records,
         trees=log_schema_trees(role.schemas.find),
         on_reload=role.on_reload,

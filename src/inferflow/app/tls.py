@@ -9,6 +9,7 @@ from inferflow.app.tls_settings import TlsSettings
 if TYPE_CHECKING:
     from inferflow.rpc.tls import TlsFiles
     from inferflow.rpc.tls_channel import ChannelTls
+    from inferflow.rpc.tls_http import HttpsContexts
     from inferflow.rpc.tls_server import ServerTls
 
 
@@ -34,6 +35,14 @@ def channel_tls(tls: TlsSettings, *, plain_text: bool | None) -> ChannelTls | No
     if plain_text or (plain_text is None and not tls.ca):
         return None
     return ChannelTls(_files(tls), tls.server_name)
+
+
+def https_contexts(tls: TlsSettings) -> HttpsContexts | None:
+    """How pages of other servers are fetched; None where the settings do not say whom to trust."""
+    from inferflow.rpc.tls_http import HttpsContexts
+
+    found = channel_tls(tls, plain_text=None)
+    return None if found is None else HttpsContexts(found)
 
 
 def _files(tls: TlsSettings) -> TlsFiles:

@@ -7,10 +7,11 @@ its exporter directly: `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_BSP_MAX_QUEUE_SIZE` a
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AliasChoices, Field
 
-from inferflow.app.env_first import EnvFirst, named
+from inferflow.app.env_first import Converted, EnvFirst, named
 from inferflow.errors import InvalidInput
 from inferflow.tracing import Sampling
 
@@ -23,6 +24,9 @@ Sampler = Literal[
     "parentbased_traceidratio",
 ]
 
+TRACES = "/v1/traces"
+HTTP = "http/protobuf"
+PROTOCOLS = ("grpc", HTTP)
 _PARENT = "parentbased_"
 
 
@@ -30,14 +34,21 @@ def _named(field: str, *standard: str) -> AliasChoices:
     return named(field, f"INFERFLOW_TRACING_{field.upper()}", *standard)
 
 
+def _of_all_signals(url: str) -> str:
+    """`OTEL_EXPORTER_OTLP_ENDPOINT` is for metrics and logs as well: over HTTP traces have a path
+    below it. gRPC has no paths."""
+    return f"{url.rstrip('/')}{TRACES}" if url else ""
+
+
 class TracingSettings(EnvFirst):
-    endpoint: str = Field(
+    endpoint: Annotated[str, Converted("OTEL_EXPORTER_OTLP_ENDPOINT", _of_all_signals)] = Field(
         "",
         validation_alias=_named(
             "endpoint", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
         ),
     )
-    """A collector that takes OTLP over gRPC, such as `http://127.0.0.1:4317`; `https://` for TLS.
+    """A collector that takes OTLP, such as `http://127.0.0.1:4317`, or `http://127.0.0.1:4318` over
+    HTTP; `https://` for TLS. Over HTTP the path is `/v1/traces` unless the URL has another.
     Nothing is traced when empty."""
     sample: Annotated[float, Field(ge=0, le=1)] = Field(
         1.0, validation_alias=_named("sample", "OTEL_TRACES_SAMPLER_ARG")
@@ -58,7 +69,7 @@ class TracingSettings(EnvFirst):
             "protocol", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
         ),
     )
-    """How the collector is spoken to: `grpc`."""
+    """How the collector is spoken to: `grpc` (mostly on port 4317) or `http/protobuf` (4318)."""
     disabled: bool = Field(False, validation_alias=_named("disabled", "OTEL_SDK_DISABLED"))
     """Trace nothing, whatever else is set."""
 
@@ -69,13 +80,17 @@ class TracingSettings(EnvFirst):
             return ""
         if "otlp" not in self.exporter.split(","):
             raise InvalidInput(f"tracing.exporter: {self.exporter!r}; otlp or none is wanted")
-        if self.protocol != "grpc":
+        if self.protocol not in PROTOCOLS:
             raise InvalidInput(
-                f"tracing.protocol: {self.protocol!r}; name the collector's gRPC port (mostly "
-                "4317) and set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc, or trace nothing with "
-                "OTEL_TRACES_EXPORTER=none"
+                f"tracing.protocol: {self.protocol!r}; {' or '.join(PROTOCOLS)} is wanted"
             )
-        return self.endpoint if "://" in self.endpoint else f"http://{self.endpoint}"
+        url = urlsplit(self.endpoint if "://" in self.endpoint else f"http://{self.endpoint}")
+        path = url.path.rstrip("/")
+        return urlunsplit(url._replace(path=(path or TRACES) if self.is_http else ""))
+
+    @property
+    def is_http(self) -> bool:
+        return self.protocol == HTTP
 
     def sampling(self) -> Sampling:
         share = {"always_on": 1.0, "always_off": 0.0}

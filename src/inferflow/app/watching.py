@@ -14,9 +14,10 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+from inferflow.app.complaints import Complaints
 from inferflow.app.config_stores import follow_configs, open_served
-from inferflow.app.etcd_inputs import follow_inputs
 from inferflow.app.etcd_service import ServiceWatch
+from inferflow.app.inputs import follow_inputs
 from inferflow.app.lastgood import LastGood
 from inferflow.app.loading import Progress
 from inferflow.app.places import config_dir
@@ -102,7 +103,8 @@ def _followed_too(
 
 
 class Watcher:
-    """Runs until closed. An error of a look is told, and the next event looks again."""
+    """Runs until closed. An error of a look is told once in a while, and the next event looks
+    again."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class Watcher:
         self._has_events = True
         self._root = root
         self._look = look
-        self._failed = failed
+        self._complaints = Complaints(failed)
         self._tick_ms = tick_ms
         self._debounce_ms = debounce_ms
         self._closing = threading.Event()
@@ -144,7 +146,7 @@ class Watcher:
                 self._look_at_events(folders)
             except Exception as error:  # too many watches, most likely: ticks have to do
                 self._has_events = False
-                self._failed(error)
+                self._complaints.failed(error)
 
     def _look_at_events(self, folders: list[Path]) -> None:
         """Until it is time to close, or to watch other folders: one has come or gone."""
@@ -169,4 +171,6 @@ class Watcher:
         try:
             self._look()
         except Exception as error:  # the thread outlives whatever a look meets
-            self._failed(error)
+            self._complaints.failed(error)
+        else:
+            self._complaints.succeeded()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from inferflow.app.catalog import ProjectCatalog
-from inferflow.app.etcd_inputs import find_project
+from inferflow.app.inputs import find_project
 from inferflow.app.livebook import open_book
 from inferflow.app.loaded_files import Beside, LoadedFiles, Within
 from inferflow.app.loading import Progress, load_features

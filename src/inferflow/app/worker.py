@@ -51,6 +51,8 @@ _ALONE: tuple[None, None, None] = (None, None, None)
 class Worker(Listener):
     """A running worker. Made by `start_worker`."""
 
+    role = "worker"
+
     def __init__(self, host: ModelHost, settings: WorkerSettings, tally: WorkerTally) -> None:
         super().__init__(settings)
         self.host = host
@@ -135,6 +137,7 @@ async def start_worker(
         is_ready=lambda: not worker.not_ready(),
         policy=InferPolicy(settings.default_deadline, settings.max_deadline),
         access=access,
+        refusals=gate.refusals,
         observer=tally,
     )
     _watch(tally, host, worker.devices)
@@ -142,7 +145,7 @@ async def start_worker(
         security.guarded(service.handlers(), counts=False),
         services=(SERVICE,),
         security=security,
-        metrics=worker.tally.render,
+        metrics=tally,
         options=ServerOptions(
             max_receive_bytes=int(settings.max_message_mb * MIB), max_streams=_MOST_STREAMS
         ),
@@ -151,8 +154,11 @@ async def start_worker(
 
 
 def alone_security(settings: Settings) -> Security:
-    """Of a worker that belongs to no fleet."""
-    return open_security(settings, auth=settings.worker.auth)
+    """Of a worker that belongs to no fleet. Raises InvalidInput when others could call who are not
+    meant to."""
+    security = open_security(settings, auth=settings.worker.auth)
+    security.check_bind(settings.worker.bind, settings.worker.auth)
+    return security
 
 
 def member_security(settings: Settings) -> Security:
@@ -184,9 +190,9 @@ async def work(
 async def _open(root: Path, settings: Settings, fleet: FleetMember | None) -> Worker:
     tally = WorkerTally()
     access, source, plan_for = (fleet.access, fleet.source, fleet.plan_for) if fleet else _ALONE
+    security = member_security(settings) if fleet else alone_security(settings)
     host = open_host(root, settings, tally, source, plan_for)
     try:
-        security = member_security(settings) if fleet else alone_security(settings)
         return await start_worker(host, settings.worker, tally, access=access, security=security)
     except BaseException:
         await host.close()

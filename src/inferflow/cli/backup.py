@@ -43,7 +43,7 @@ def backup(
     if as_json:
         say_json({"file": str(file), "size": taken.size, **_facts(taken.manifest)})
         return
-    sizes = f"{_megabytes(taken.manifest.size)}, {_megabytes(taken.size)} packed"
+    sizes = f"{_size_text(taken.manifest.size)}, {_size_text(taken.size)} packed"
     say(
         f"{file}: {len(taken.manifest.files)} files of {sizes}",
         *(f"not in it: {each}" for each in taken.manifest.elsewhere),
@@ -83,5 +83,5 @@ def _facts(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
+def _size_text(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"

@@ -66,15 +66,45 @@ def bench(
     processes: Annotated[
         int, typer.Option("--processes", min=1, max=64, help="Send from so many processes.")
     ] = 1,
-    duration: Annotated[float, typer.Option("--duration", parser=_seconds, metavar="TIME")] = 10.0,
+    duration: Annotated[
+        float,
+        typer.Option(
+            "--duration",
+            parser=_seconds,
+            metavar="TIME",
+            help="Measured, 10s unless given.",
+            show_default=False,
+        ),
+    ] = 10.0,
     warmup: Annotated[
         float,
-        typer.Option("--warmup", parser=_seconds, metavar="TIME", help="Before, unmeasured."),
+        typer.Option(
+            "--warmup",
+            parser=_seconds,
+            metavar="TIME",
+            help="Before, unmeasured; 1s unless given.",
+            show_default=False,
+        ),
     ] = 1.0,
     deadline: Annotated[
         float,
-        typer.Option("--deadline", parser=_seconds, metavar="TIME", help="Of each call."),
+        typer.Option(
+            "--deadline",
+            parser=_seconds,
+            metavar="TIME",
+            help="Of each call, 10s unless given.",
+            show_default=False,
+        ),
     ] = 10.0,
+    throttle: Annotated[
+        float | None,
+        typer.Option(
+            "--throttle",
+            min=1,
+            metavar="MULTIPLE",
+            help="Keep calls back as clients of the SDK do, which have 2; else all are sent.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Send requests to a running server and measure how long answers take.
@@ -105,6 +135,7 @@ def bench(
         else min(connections, concurrency or connections),
         warmup_s=warmup,
         deadline_s=deadline,
+        throttle=throttle,
         tls=for_channels(shown.tls),
     )
     _try_each(load, asked, shown)
@@ -166,6 +197,7 @@ def _facts(load: Load, processes: int) -> dict[str, object]:
         "processes": processes,
         "seconds": load.seconds,
         "deadline_s": load.deadline_s,
+        "throttle": load.throttle,
     }
 
 

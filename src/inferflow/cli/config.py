@@ -134,7 +134,8 @@ def push(
     names another version than the newest.
     """
     from inferflow.app.publish import push as publish
-    from inferflow.configstore.folder import file_text, format_of
+    from inferflow.configstore.folder import format_of
+    from inferflow.plan.document import file_text
 
     if file == "-":
         text, stem, kind = sys.stdin.read(), config_id or "", format or "yaml"

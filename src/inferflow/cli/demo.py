@@ -81,6 +81,6 @@ def _hints(directory: Path, best: str) -> list[str]:
         f"  flow = inferflow.open({json.dumps(directory.as_posix())})",
         f'  ranking = flow.score("{CONFIG}", user="7", product=["1", "2", "3"], '
         'context={"hour": 20})',
-        "  print(ranking.columns)",
+        "  print(ranking)",
         "  print(ranking.explain())",
     ]

@@ -6,12 +6,11 @@ What is printed exists and answers: it comes after the last part is ready.
 from __future__ import annotations
 
 import shlex
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inferflow.cli.output import say
-from inferflow.errors import MissingExtra
+from inferflow.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from inferflow.app.local_fleet import LocalFleet
@@ -28,7 +27,7 @@ def serve_shop(directory: Path, config: str, request: Path, best: str) -> None:
         from inferflow.app import lifetime
         from inferflow.app.settings import read_settings
         from inferflow.app.up import serve_with_fleet
-    except ModuleNotFoundError as missing:
+    except (MissingExtra, ModuleNotFoundError) as missing:
         what = "serving the demo (`inferflow demo --once` only scores)"
         raise MissingExtra("all", for_what=what) from missing
 
@@ -61,7 +60,8 @@ class _Shop:
     def fleet_begun(self, fleet: LocalFleet) -> None:
         self._where += [f"manager  {fleet.address}", f"worker   {fleet.worker_address}"]
         if fleet.first_key:
-            self._where.append(f"key      {fleet.first_key} (of an administrator; shown this once)")
+            why = "asked for by the manager; shown this once"
+            self._where.append(f"key      {fleet.first_key} ({why})")
 
     def gateway_told(self, url: str, why_none: str) -> None:
         from inferflow.api.gateway.pages import are_built
@@ -119,11 +119,11 @@ def _for_the_demo(settings: Settings) -> dict[str, Any]:
 
 
 def _is_taken(settings: Settings, table: str, port: str) -> bool:
+    from inferflow.rpc.listening import check_free
+
     chosen = getattr(settings, table)
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((chosen.bind, getattr(chosen, port)))
-        except OSError:
-            return True
+    try:
+        check_free(chosen.bind, getattr(chosen, port))
+    except InvalidInput:
+        return True
     return False

@@ -109,8 +109,8 @@ def _refuse_beside(option: str, *others: str | None) -> None:
 
 def _planned(directory: Path, config_id: str) -> Explanation:
     """The plan alone: no feature data is loaded for it."""
-    from inferflow.app.etcd_inputs import find_project
     from inferflow.app.explain import explain_plan
+    from inferflow.app.inputs import find_project
     from inferflow.app.settings import read_settings
     from inferflow.app.wiring import compile_project, open_models
     from inferflow.plan.book import PlanBook

@@ -23,7 +23,7 @@ Key = Annotated[list[str], typer.Argument(metavar="KEY...", help="One text per p
 @app.command("schema")
 def schema(directory: ProjectDir = HERE, as_json: AsJson = False) -> None:
     """Show entities, their keys, groups and features."""
-    from inferflow.app.etcd_inputs import find_project
+    from inferflow.app.inputs import find_project
     from inferflow.app.settings import read_settings
     from inferflow.tabular import duration_text, table
 

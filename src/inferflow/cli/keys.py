@@ -115,6 +115,8 @@ def revoke(
 
 def audit(
     last: Annotated[int, typer.Option("--last", min=1, help="So many changes.")] = 50,
+    model: Annotated[str, typer.Option("--model", help="Of this model alone.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Made with the key of this id.")] = "",
     manager: Manager = None,
     key: Key = None,
     as_json: AsJson = False,
@@ -123,7 +125,7 @@ def audit(
     from inferflow.tabular import table
 
     with administrating(manager, key) as admin:
-        entries = admin.audit(last)
+        entries = admin.audit(last, model=model, by=by)
     if as_json:
         say_json({"entries": entries})
         return

@@ -47,6 +47,11 @@ def tail(
     source = _source(directory)
     shown = _newest(source, rows, config)
     _show(shown, as_json)
+    if not shown and not as_json:
+        say(
+            "nothing is logged yet; `inferflow settings` says where logs go, and each config's "
+            "logging_perc how much of them"
+        )
     if follow:
         for more in _coming(source, config):
             _show(more, as_json)

@@ -39,6 +39,10 @@ class LoadingBar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Leave the terminal to others, for instance to a question."""
         if self._bar is not None:
             self._bar.stop()
 

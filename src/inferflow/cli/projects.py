@@ -61,7 +61,7 @@ def opened_flow(directory: Path) -> Iterator[Flow]:
 @contextmanager
 def opened_store(directory: Path) -> Iterator[FeatureStore]:
     """The project's feature store alone, its feature files loaded."""
-    from inferflow.app.etcd_inputs import find_project
+    from inferflow.app.inputs import find_project
     from inferflow.app.settings import read_settings
     from inferflow.app.wiring import open_store
     from inferflow.cli.progress import LoadingBar

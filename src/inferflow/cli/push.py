@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +18,7 @@ from inferflow.cli.projects import HERE
 
 if TYPE_CHECKING:
     from inferflow.app.pushing.outcome import Outcome
+    from inferflow.cli.progress import LoadingBar
 
 
 def push(
@@ -31,6 +35,11 @@ def push(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check, and say what would be changed.")
     ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Delete configs and expressions that are in etcd alone."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete them without asking.")] = False,
     stage: Annotated[
         str, typer.Option("--stage", help="Where new versions of models begin.  [default: dev]")
     ] = "",
@@ -41,7 +50,8 @@ def push(
 ) -> None:
     """Bring a project to where a deployment reads it: etcd, the feature store, the manager.
 
-    Everything there is a place for, unless parts are named. What is there already is left alone.
+    Everything there is a place for, unless parts are named. What is there already is left alone,
+    and what is only there too, unless it is to be pruned.
     Exits with 1 when something was not pushed, and says what was and what was not.
     """
     from inferflow.app.pushing.outcome import PARTS
@@ -64,6 +74,7 @@ def push(
             dry_run=dry_run,
             admin=(lambda: administrating(managers, secret)) if managers else None,
             progress=bar,
+            prune=partial(_may_delete, bar, yes=yes) if prune else None,
         )
         outcomes = push_project(directory, order, (lambda _: None) if as_json else _say)
     if as_json:
@@ -74,12 +85,30 @@ def push(
         raise typer.Exit(1)
 
 
+def _may_delete(bar: LoadingBar, spare: Sequence[Outcome], *, yes: bool) -> bool:
+    """Shows what would go, and asks; where nobody can answer, nothing goes."""
+    if yes:
+        return True
+    bar.stop()
+    for each in spare:
+        typer.echo(str(each), err=True)
+    if not sys.stdin.isatty():
+        typer.echo("--yes deletes them", err=True)
+        return False
+    return typer.confirm(f"Delete {len(spare)} from etcd?", err=True)
+
+
 def _say(outcome: Outcome) -> None:
     say(typer.style(str(outcome), fg="red") if outcome.has_failed else str(outcome))
 
 
 def _summary(outcomes: list[Outcome]) -> str:
     counts = Counter[str](each.state for each in outcomes)
-    words = {"pushed": "pushed", "differs": "would be changed", "refused": "not pushed"}
+    words = {
+        "pushed": "pushed",
+        "deleted": "deleted",
+        "differs": "would be changed",
+        "refused": "not pushed",
+    }
     said = [f"{counts[state]} {word}" for state, word in words.items() if counts[state]]
     return ", ".join(said) or "nothing changed"

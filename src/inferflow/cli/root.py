@@ -39,6 +39,7 @@ app = typer.Typer(
     cls=Group,
     name="inferflow",
     help="Rank, recommend and score from a config.",
+    epilog="Begin with `inferflow demo`, or with `inferflow init DIR` for a project of your own.",
     no_args_is_help=True,
     # Plain help starts twice as fast, and an error is one line: see `failing`.
     rich_markup_mode=None,

@@ -15,8 +15,10 @@ from inferflow.cli.projects import HERE, project_root
 from inferflow.errors import MissingExtra
 
 if TYPE_CHECKING:
+    from inferflow.api.http import HttpServer
     from inferflow.app.local_fleet import LocalFleet
     from inferflow.app.processes.parent import Parent
+    from inferflow.app.role import Role
     from inferflow.app.serving import Serving
     from inferflow.app.settings import Settings
 
@@ -68,22 +70,32 @@ def _serve(
         from inferflow.app.gateway_before import gateway_before
         from inferflow.app.processes.parent import check_processes, serve_processes
         from inferflow.app.role import open_role
+        from inferflow.app.security import check_gateway, check_security
+        from inferflow.app.waiting import open_patiently
     except ModuleNotFoundError as missing:
         raise MissingExtra("serve", for_what="`inferflow serve`") from missing
     from inferflow.cli.progress import LoadingBar
 
     is_alone = settings.serve.processes == 1
+    check_security(settings, settings.serve)
+    if has_gateway and settings.gateway.enabled:
+        check_gateway(settings)
     if not is_alone:
         check_processes(settings)
     with ExitStack() as held:
         with LoadingBar() as bar:
-            role = held.enter_context(open_role(root, overrides, progress=bar, answers=is_alone))
-        if not is_alone:
-            if has_gateway and settings.gateway.enabled:
-                say("no gateway: it runs beside one process; run `inferflow gateway`")
-            serve_processes(role, started=_announce_all)
+
+            def opening() -> Role:
+                opened = open_role(root, overrides, progress=bar, answers=is_alone)
+                return held.enter_context(opened)
+
+            role = open_patiently(opening, settings, told=_announce_waiting)
+        if role is None:
             return
         beside = partial(gateway_before, role, told=_announce_gateway) if has_gateway else None
+        if not is_alone:
+            serve_processes(role, started=_announce_all, beside=beside)
+            return
         lifetime.run(serving.serve_role(role, started=_announce, beside=beside))
 
 
@@ -116,8 +128,9 @@ def up(
     try:
         from inferflow.app import lifetime
         from inferflow.app.up import serve_with_fleet
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("manager,worker", for_what="`inferflow up` with a fleet") from missing
+    except (MissingExtra, ModuleNotFoundError) as missing:
+        extras = "gateway,manager,worker"
+        raise MissingExtra(extras, for_what="`inferflow up` with a fleet") from missing
     from inferflow.cli.progress import LoadingBar
 
     with LoadingBar() as bar:
@@ -142,6 +155,10 @@ def _announce_fleet(fleet: LocalFleet) -> None:
 
 def _announce_gateway(url: str, why_none: str) -> None:
     say(f"gateway  {url}" if url else f"no gateway: {why_none}")
+
+
+def _announce_waiting(http: HttpServer, why: str) -> None:
+    say(f"HTTP  {http.scheme}://127.0.0.1:{http.port}/health/ready", f"waiting: {why}")
 
 
 def _announce(serving: Serving) -> None:

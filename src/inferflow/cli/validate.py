@@ -69,15 +69,20 @@ def _checked(path: Path, directory: Path | None) -> tuple[Path, list[Finding]]:
 
 
 def _say_findings(root: Path, findings: list[Finding]) -> None:
-    def by_file(finding: Finding) -> str:
-        return finding.file
-
-    for file, members in groupby(sorted(findings, key=by_file), key=by_file):
+    for (_, file), members in groupby(sorted(findings, key=_place), key=_place):
         say(str(root / file))
         # Errors first: notes are for whoever has none.
         for finding in sorted(members, key=lambda each: not each.problem.is_error):
             say(_line(finding))
         say("")
+
+
+def _place(finding: Finding) -> tuple[int, str]:
+    """Causes before what follows from them: a schema that cannot be read makes every config wrong
+    that reads from it."""
+    first = ("inferflow.toml", "features/schema.yaml", "expressions.yaml", "models", "features/")
+    order = [n for n, start in enumerate(first) if finding.file.startswith(start)]
+    return (order[0] if order else len(first)), finding.file
 
 
 def _line(finding: Finding) -> str:

@@ -37,14 +37,15 @@ class FeatureCache:
         self._tables: weakref.WeakValueDictionary[str, CacheTable] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
 
-    def scoped(self, rule: CacheRule, read: FeatureRead) -> ScopedCache:
-        """A component's part. Two plans with the same scope share it, so that a reload that
-        changes nothing keeps what is cached; it goes when the last of them goes."""
+    def scoped(self, rule: CacheRule, read: FeatureRead, store: BatchedRead) -> ScopedCache:
+        """A component's part, in front of its store. Two plans with the same scope share what is
+        cached, so that a reload that changes nothing keeps it; it goes when the last of them
+        goes."""
         with self._lock:
             table = self._tables.get(rule.scope)
             if table is None:
                 table = self._tables[rule.scope] = CacheTable(read, self._make_room)
-        return ScopedCache(table, rule.ttl_s, self.now)
+        return ScopedCache(table, store, rule.ttl_s, self.now)
 
     @property
     def used_bytes(self) -> int:
@@ -72,33 +73,47 @@ class FeatureCache:
 class ScopedCache:
     """One component's way through the cache."""
 
-    def __init__(self, table: CacheTable, ttl_s: float, now: Callable[[], float]) -> None:
+    def __init__(
+        self, table: CacheTable, store: BatchedRead, ttl_s: float, now: Callable[[], float]
+    ) -> None:
         self._table = table
+        self._store = store
         self._ttl_s = ttl_s
         self._now = now
 
     async def fetch(
-        self,
-        read: BatchedRead,
-        columns: KeyColumns,
-        deadline: Deadline,
-        record: StepRecord | None,
+        self, columns: KeyColumns, *, deadline: Deadline, record: StepRecord | None
     ) -> FeatureRows:
         """Answer from the cache, and ask the store only for what is not there."""
         keys: Sequence[Hashable] = (
             columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         )
-        hits, found = self._table.read(keys, self._now())
+        is_recorded = record is not None and record.read is not None
+        found = self._table.read_all(keys, self._now(), with_ages=is_recorded)
+        if found is None:
+            return await self._fetch_missing(keys, columns, deadline, record)
         if record is not None:
-            record.cache_hits = len(keys) if hits is None else len(hits)
-        if hits is None and found is not None:
+            record.cache_hits = len(keys)
+        return found
+
+    async def _fetch_missing(
+        self,
+        keys: Sequence[Hashable],
+        columns: KeyColumns,
+        deadline: Deadline,
+        record: StepRecord | None,
+    ) -> FeatureRows:
+        is_recorded = record is not None and record.read is not None
+        hits, found = self._table.read_some(keys, self._now(), with_ages=is_recorded)
+        if record is not None:
+            record.cache_hits = len(hits)
+        if found is not None and len(hits) == len(keys):  # another request has just fetched them
             return found
         missing = np.ones(len(keys), dtype=bool)
-        if hits is not None:
-            missing[hits] = False
+        missing[hits] = False
         positions = np.flatnonzero(missing).tolist()
         wanted = tuple([column[i] for i in positions] for column in columns)
-        fresh = await read.fetch(wanted, deadline=deadline, record=record)
+        fresh = await self._store.fetch(wanted, deadline=deadline, record=record)
         self._keep([keys[i] for i in positions], fresh)
         return fresh if found is None else _interleaved(found, fresh, missing)
 
@@ -143,5 +158,9 @@ def _one_group(old: GroupRows, new: GroupRows, missing: Array) -> GroupRows:
             label: merged(old.absent.get(label), new.absent.get(label), np.zeros(0, np.bool_))
             for label in labels
         },
-        written_ms=merged(old.written_ms, new.written_ms, np.zeros(0, np.int64)),
+        written_ms=(
+            None
+            if old.written_ms is None
+            else merged(old.written_ms, new.written_ms, np.zeros(0, np.int64))
+        ),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from operator import itemgetter
 
 import numpy as np
 
@@ -44,7 +45,8 @@ class CacheTable:
         ]
         self._labels = [[name for run in group.runs for name in run.features] for group in groups]
         self._absent: list[Array] = [np.zeros((0, len(names)), np.bool_) for names in self._labels]
-        self._ever_absent = False
+        # What no row has ever had is not looked for.
+        self._ever_marked = self._ever_absent = False
         self._slot_bytes: int = (
             SLOT_OVERHEAD
             + sum(array[:1].itemsize * array.shape[1] for array in self._arrays_2d())
@@ -64,30 +66,42 @@ class CacheTable:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def read(self, keys: Sequence[Hashable], now: float) -> tuple[Array | None, FeatureRows | None]:
-        """Rows that are here and fresh, and at which positions of `keys`.
-
-        (None, rows) when all are; (positions, rows) when some; (empty, None) when none are.
-        """
+    def read_all(
+        self, keys: Sequence[Hashable], now: float, *, with_ages: bool
+    ) -> FeatureRows | None:
+        """The rows of these keys, if every one is here and fresh; with the time each was written
+        only where somebody wants to know."""
+        # A getter of many keys finds them in one call, in a third of the time of one by one.
+        find = itemgetter(*keys)
         with self._lock:
-            slots = list(map(self._index.get, keys))
-            if None not in slots:
-                where = np.array(slots, dtype=np.intp)
-                if np.minimum.reduce(self._expiry.take(where)) > now:
-                    return None, self._taken(where)
+            try:
+                slots = np.array(find(self._index), np.intp, ndmin=1)
+            except KeyError:
+                return None
+            if np.minimum.reduce(self._expiry.take(slots)) > now:
+                return self._taken(slots, with_ages)
+        return None
+
+    def read_some(
+        self, keys: Sequence[Hashable], now: float, *, with_ages: bool
+    ) -> tuple[Array, FeatureRows | None]:
+        """The same for those that are here and fresh, and at which positions of `keys`; None when
+        there are none."""
+        with self._lock:
             found = [
                 (position, slot)
-                for position, slot in enumerate(slots)
+                for position, slot in enumerate(map(self._index.get, keys))
                 if slot is not None and self._expiry[slot] > now
             ]
             if not found:
                 return np.empty(0, np.intp), None
-            positions, fresh = np.array(found, dtype=np.intp).T
-            return positions, self._taken(fresh)
+            positions, slots = np.array(found, dtype=np.intp).T
+            return positions, self._taken(slots, with_ages)
 
-    def _taken(self, slots: Array) -> FeatureRows:
-        states = self._states.take(slots, axis=0)
-        is_real = not np.count_nonzero(states)
+    def _taken(self, slots: Array, with_ages: bool) -> FeatureRows:
+        states = self._states.take(slots, axis=0) if self._ever_marked else None
+        if states is not None and not np.count_nonzero(states):
+            states = None
         groups = []
         for g, runs in enumerate(self._runs):
             absent: dict[str, Array] = {}
@@ -99,9 +113,9 @@ class CacheTable:
             groups.append(
                 GroupRows(
                     tuple([run.take(slots, axis=0) for run in runs]),
-                    None if is_real else states[:, g],
+                    None if states is None else states[:, g],
                     absent,
-                    self._written[:, g].take(slots),
+                    self._written[:, g].take(slots) if with_ages else None,
                 )
             )
         return FeatureRows(tuple(groups))
@@ -122,6 +136,7 @@ class CacheTable:
             slots = np.array([self._slot_for(key) for key in keys[keep]], dtype=np.intp)
             self._expiry[slots] = expiry
             for g, group in enumerate(rows.groups):
+                self._ever_marked |= group.states is not None
                 self._states[slots, g] = 0 if group.states is None else group.states[keep]
                 self._written[slots, g] = 0 if group.written_ms is None else group.written_ms[keep]
                 for table, run in zip(self._runs[g], group.runs, strict=True):

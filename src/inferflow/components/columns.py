@@ -45,7 +45,7 @@ def judge_numbers(
     if values.dtype.kind not in "fV":  # float8 has a kind of its own
         return values, None
     finite = np.isfinite(values)
-    if np.logical_and.reduce(finite, axis=None):  # `all`, without the way through Python
+    if b"\0" not in finite.tobytes():  # `all`, in a fraction of the time for the usual few rows
         return values, None
     odd = ~finite
     run.nans[step.name] = run.nans.get(step.name, 0) + int(odd.sum())

@@ -14,6 +14,7 @@ from inferflow.components.parts import Answered, batches, joined
 from inferflow.components.timed import timed
 from inferflow.dtypes import FP32, DType, dtype_of
 from inferflow.dtypes.casting import cast
+from inferflow.engine.deadline import Deadline
 from inferflow.engine.matrix import Array, merged
 from inferflow.engine.ports import Computed, ComputeRunner
 from inferflow.engine.run import Run
@@ -27,6 +28,9 @@ class ComputeComponent:
         self.is_local = runner.is_local
         self._endpoint = runner.endpoint
         self._output: Column = step.output
+        dtype = step.output.dtype
+        self._judged = dtype if dtype is not None and dtype.is_float else None
+        """What `nan_policy` looks at: an output without NaN is converted after that."""
         self._prepared = runner.prepare(
             step.compute_id, step.variables, precision=step.precision or FP32, strict=step.strict
         )
@@ -63,18 +67,21 @@ class ComputeComponent:
         """Put values in place. `rows` are those that were asked for (None: all); `blank` are the
         others, which stay blank under every policy."""
         step, count, computed = self.step, run.matrix.count(space), answered.computed
-        values = as_judged(without_marked(computed), self._output.dtype)
-        marked = computed.invalid
+        values, marked = computed.values, computed.invalid
+        if marked is not None:  # zero, so that a marked row is not judged again
+            values = np.where(marked, values.dtype.type(0), values)
+        values = as_output(values, self._judged)
         if rows is not None:
             values = scattered(values, rows, count)
             marked = None if marked is None else scattered(marked, rows, count)
         if marked is not None:
             run.mark(step, marked, computed.reason, space)
-        lost = self._mark_lost(answered, rows, run, space)
+        lost = self._mark_lost(answered, rows, run, space) if answered.lost else None
         values, odd = judge_numbers(
             values, step.nan_policy, step.nan_default, run=run, step=step, space=space
         )
-        values = as_output(values, self._output.dtype)
+        if self._judged is None:
+            values = as_output(values, self._output.dtype)
         if lost is not None and step.on_error == "default":
             values[lost], lost = self._default(), None
         invalid = blank
@@ -85,9 +92,7 @@ class ComputeComponent:
     def _mark_lost(
         self, answered: Answered, rows: Array | None, run: Run, space: Space
     ) -> Array | None:
-        """Mask of all rows that lost their answer; None when none did."""
-        if not answered.lost:
-            return None
+        """Mask of all rows that lost their answer."""
         count = run.matrix.count(space)
         masks = []
         for mask, why in answered.lost:
@@ -100,14 +105,20 @@ class ComputeComponent:
     ) -> Answered:
         """Evaluate each part on its own. A failure is everybody's when the step or the request
         ends by it."""
-        step, record, deadline = self.step, run.record(self.step), run.deadline
-        if step.timeout_ms is not None:
-            deadline = deadline.within(step.timeout_ms)
+        record, deadline = run.record(self.step), run.deadline
+        if self.step.timeout_ms is not None:
+            deadline = deadline.within(self.step.timeout_ms)
         if record is not None:
             record.batches = len(parts)
-        if len(parts) == 1:
-            call = self._prepared.run(columns, parts[0].stop, deadline=deadline)
-            return Answered(await timed(call, record))
+        if len(parts) > 1:
+            return await self._each_evaluated(columns, parts, run, deadline)
+        call = self._prepared.run(columns, parts[0].stop, deadline=deadline)
+        return Answered(await timed(call, record))
+
+    async def _each_evaluated(
+        self, columns: Sequence[Array], parts: Sequence[slice], run: Run, deadline: Deadline
+    ) -> Answered:
+        step, record = self.step, run.record(self.step)
 
         async def one(part: slice) -> Computed:
             some = [column if len(column) == 1 else column[part] for column in columns]
@@ -145,15 +156,3 @@ def as_output(values: Array, dtype: DType | None) -> Array:
     if dtype is None or block.dtype == dtype.numpy:
         return block
     return cast(block, dtype_of(block), dtype.vector)
-
-
-def as_judged(values: Array, dtype: DType | None) -> Array:
-    """The same in the type `nan_policy` looks at: an output without NaN is converted after that."""
-    return as_output(values, dtype if dtype is not None and dtype.is_float else None)
-
-
-def without_marked(computed: Computed) -> Array:
-    """Computed numbers, zero where there is none, so that a marked row is not judged again."""
-    if computed.invalid is None:
-        return computed.values
-    return np.where(computed.invalid, computed.values.dtype.type(0), computed.values)

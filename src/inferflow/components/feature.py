@@ -31,24 +31,25 @@ class FeatureComponent:
     ) -> None:
         self.step = step
         self.is_local = reader.is_local
-        self._read: BatchedRead | None = None
+        self._keeps_keys = bool(step.kept_keys) or step.id_column is not None
+        self._source: BatchedRead | ScopedCache | None = None
         if step.read is not None:
-            self._read = BatchedRead(reader.prepare(step.read), step, together=not reader.is_local)
-        self._cache: ScopedCache | None = None
-        if cache is not None and step.cache is not None and step.read is not None:
-            self._cache = cache.scoped(step.cache, step.read)
+            store = BatchedRead(reader.prepare(step.read), step, together=not reader.is_local)
+            self._source = store
+            if cache is not None and step.cache is not None:
+                self._source = cache.scoped(step.cache, step.read, store)
 
     async def run(self, run: Run) -> None:
         step = self.step
         keys = key_batch(step.keys, run.matrix)
-        if step.kept_keys or step.id_column is not None:
+        if self._keeps_keys:
             self._keep_keys(keys, run)
         record = run.record(step)
         if record is not None:
             record.rows, record.unique_keys = run.matrix.rows, keys.count
-        if record is not None and run.recording is not None:
-            record.read = ReadRecord(keys.columns, keys.inverse, keys.unusable)
-        if self._read is None:
+            if run.recording is not None:
+                record.read = ReadRecord(keys.columns, keys.inverse, keys.unusable)
+        if self._source is None:
             return
         if keys.unusable is not None and step.on_error != "default":
             run.mark(step, keys.unusable, "there is no key to look up")
@@ -58,10 +59,7 @@ class FeatureComponent:
         deadline = run.deadline
         if step.timeout_ms is not None:
             deadline = deadline.within(step.timeout_ms)
-        if self._cache is not None:
-            rows = await self._cache.fetch(self._read, keys.columns, deadline, record)
-        else:
-            rows = await self._read.fetch(keys.columns, deadline=deadline, record=record)
+        rows = await self._source.fetch(keys.columns, deadline=deadline, record=record)
         if record is not None and record.read is not None:
             record.read.written_ms = tuple(group.written_ms for group in rows.groups)
         failed = failed_keys(rows)
@@ -87,16 +85,14 @@ class FeatureComponent:
         pins = run.binding.pins.get(step.name) if run.binding.pins else None
         is_marked = keys.unusable is not None or pins is not None or bool(step.fills)
         for g, group in enumerate(rows.groups):
-            states, runs = group.states, group.runs
+            states = group.states
             if states is not None:
                 states = spread(states, inverse)
             if is_marked or group.absent:
                 self._put_marked(g, group, states, blank, keys, run, pins or ())
                 continue
-            if inverse is not None:
-                runs = tuple([spread(values, inverse) for values in runs])
-            for block, values in zip(step.blocks[g], runs, strict=True):
-                matrix.put(block, values, invalid=blank, states=states)
+            for block, values in zip(step.blocks[g], group.runs, strict=True):
+                matrix.put(block, spread(values, inverse), invalid=blank, states=states)
 
     def _put_marked(
         self,

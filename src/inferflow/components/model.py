@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class Arm:
     model: PreparedModel
     takes_rows: bool
     """Whether its tensors are [rows, width], the shape they are laid out in."""
+    is_local: bool
 
 
 class ModelComponent:
@@ -48,28 +50,33 @@ class ModelComponent:
                     tuple(output.tensor for output in arm.outputs),
                 ),
                 all(len(tensor.shape) == 2 for tensor in arm.tensors),
+                arm.endpoint.is_local,
             )
             for arm in step.arms
         )
         self._calibrate = Calibrator(step.calibrations, compute)
 
     async def run(self, run: Run) -> None:
-        arm = self.chosen_arm(run)
-        matrix = run.matrix
+        arm, matrix = self.chosen_arm(run), run.matrix
         blank = blank_rows(self.step.reads, matrix)
         rows = None if blank is None else np.flatnonzero(~blank)
-        if rows is not None and len(rows) == 0:
+        count = matrix.rows if rows is None else len(rows)
+        if count == 0:
             self._skip(run)
             return
-        tensors = [tensor_of(tensor, matrix, rows) for tensor in arm.plan.tensors]
-        count = matrix.rows if rows is None else len(rows)
-        outputs, answered = await self._batches(arm, tensors, count, rows, run)
-        if answered is not None:
-            rows = answered if rows is None else rows[answered]
+        tensors = list(map(tensor_of, arm.plan.tensors, repeat(matrix), repeat(rows)))
+        size, record = self.step.batch_size or count, run.record(self.step)
+        if record is not None:
+            record.batches = -(-count // size)
+        if count <= size:
+            outputs = await call(arm, tensors, count, self._deadline(arm, run), record)
+        else:
+            outputs, rows = await self._in_batches(arm, tensors, size, rows, run)
         await self._write(arm.plan.outputs, outputs, rows, blank, run)
 
     def chosen_arm(self, run: Run) -> Arm:
-        arm = self._arms[choose_arm(self.step.routes, run.routing_key)]
+        routes = self.step.routes
+        arm = self._arms[0 if routes is None else choose_arm(routes, run.routing_key)]
         record = run.record(self.step)
         if record is None:
             return arm
@@ -86,23 +93,17 @@ class ModelComponent:
             record.skipped = "no row has all inputs"
         self.leave_blank(run)
 
-    async def _batches(
-        self, arm: Arm, tensors: Sequence[Array], count: int, rows: Array | None, run: Run
+    async def _in_batches(
+        self, arm: Arm, tensors: Sequence[Array], size: int, rows: Array | None, run: Run
     ) -> tuple[list[Array], Array | None]:
-        """Call the model in batches, and say which of the `count` rows it answered (None: all).
+        """Call the model for `size` rows at a time. `rows` are the places of the tensors' rows
+        among all rows of the request (None: the same); those that were answered come back.
 
-        A batch that fails loses its own rows and no others. `rows` are their places among all
-        rows of the request; None when they are the same.
+        A batch that fails loses its own rows and no others.
         """
-        step = self.step
-        deadline = self._deadline(arm, run)
-        size = step.batch_size or count
-        record = run.record(step)
-        if record is not None:
-            record.batches = -(-count // size)
-        if count <= size:
-            return await call(arm, tensors, count, deadline, record), None
+        step, count = self.step, len(tensors[0])
         parts = [slice(start, start + size) for start in range(0, count, size)]
+        deadline, record = self._deadline(arm, run), run.record(self.step)
 
         async def one(part: slice) -> list[Array]:
             batch = [tensor[part] for tensor in tensors]
@@ -124,12 +125,14 @@ class ModelComponent:
             lost[part if rows is None else rows[part]] = True
             run.mark(step, lost, str(cause))
         outputs = [np.concatenate(same) for same in zip(*given, strict=True)]
-        return outputs, np.flatnonzero(answered) if failures else None
+        if not failures:
+            return outputs, rows
+        return outputs, np.flatnonzero(answered) if rows is None else rows[answered]
 
     def _deadline(self, arm: Arm, run: Run) -> Deadline:
         """When a call must be back. One that leaves this process a little before the request's own
         time is up, so that there is an answer to give without it."""
-        whole = run.deadline if arm.plan.endpoint.is_local else run.deadline.ahead(MARGIN_MS)
+        whole = run.deadline if arm.is_local else run.deadline.ahead(MARGIN_MS)
         return whole.within(self.step.timeout_ms)
 
     async def _asked(
@@ -138,7 +141,7 @@ class ModelComponent:
         """What each call gave. A failure is everybody's when the step or the request ends by it."""
         return await answers(
             calls,
-            together=not arm.plan.endpoint.is_local,
+            together=not arm.is_local,
             gives_up=lambda: self.step.on_error == "fail" or run.deadline.is_past(),
         )
 
@@ -261,7 +264,7 @@ def as_scores(plan: OutputPlan, output: Array, run: Run, model: str) -> Array:
     """A model output as the block its score columns lie in. Where that has no NaN, floats stay
     floats until they have been calibrated and judged."""
     dtype = run.plan.blocks[plan.block].dtype
-    values = output.reshape(len(output), -1)
+    values = output if output.ndim == 2 else output.reshape(len(output), -1)
     if values.shape[1] != plan.width:
         raise ModelFailed(
             model,

@@ -17,7 +17,7 @@ from inferflow.engine.ports import Computed
 from inferflow.errors import InferflowError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answered:
     """One value per row, as far as the calls were answered."""
 
@@ -28,7 +28,8 @@ class Answered:
 
 def batches(rows: int, size: int | None) -> list[slice]:
     """Parts of so many rows at most; None takes all at once."""
-    size = size or rows
+    if not size or rows <= size:
+        return [slice(0, rows)]
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 

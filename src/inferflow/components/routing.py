@@ -27,10 +27,8 @@ def bucket(key: str, salt: str) -> float:
     return int.from_bytes(digest.digest(), "little") / 2**64 * 100.0
 
 
-def choose_arm(routes: Routes | None, key: str) -> int:
+def choose_arm(routes: Routes, key: str) -> int:
     """Index of the arm whose share the key falls in; what is left goes to the last arm."""
-    if routes is None:
-        return 0
     return min(bisect_right(routes.bounds, bucket(key, routes.salt)), len(routes.bounds) - 1)
 
 

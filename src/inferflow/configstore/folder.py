@@ -13,7 +13,7 @@ from pathlib import Path
 
 from inferflow.configstore.versions import Document, Format
 from inferflow.errors import InvalidInput
-from inferflow.plan.document import parse_document
+from inferflow.plan.document import file_text, parse_document
 from inferflow.plan.normalise import unwrap
 
 SUFFIXES: Mapping[str, Format] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -92,15 +92,6 @@ def config_files(folder: Path) -> list[Path]:
         for path in folder.iterdir()
         if path.suffix in SUFFIXES and not path.name.startswith(".")
     )
-
-
-def file_text(path: Path) -> str:
-    """What a file says, to the last line end. Raises InvalidInput when it is no text."""
-    try:
-        # Bytes, because reading text would change its line ends.
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as unreadable:
-        raise InvalidInput(f"{path.name}: cannot be read: {unreadable}") from unreadable
 
 
 def read_file(path: Path, name: str, text: str | None = None) -> list[Document]:

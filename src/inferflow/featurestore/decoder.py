@@ -55,17 +55,26 @@ class GroupDecoder:
     def decode(self, rows: Sequence[bytes | None], now_ms: int) -> GroupRows:
         """The answer for these rows, one per key, at least one. The arrays may be read-only."""
         states: Array | None = None
-        if None in rows:
-            states = np.array([_MISSING if row is None else 0 for row in rows], np.uint8)
-            rows = [self._blank if row is None else row for row in rows]
         found = typing.cast("Sequence[bytes]", rows)
-        table = self._plain_table(found, now_ms)
+        try:
+            table = self._plain_table(found, now_ms)
+        except TypeError:  # a row that is none: seen for nothing where all of them are there
+            states, found = self._with_blanks(rows)
+            table = self._plain_table(found, now_ms)
         if table is not None:
             try:
                 return GroupRows(self._view.results(table, found), states, {}, table["written"])
             except CastFailed:
                 pass  # a stored text that is no number: decoded row by row below
         return self._decode_any(found, states, now_ms)
+
+    def _with_blanks(self, rows: Sequence[bytes | None]) -> tuple[Array, list[bytes]]:
+        """The rows with defaults where there is none, and which those are."""
+        states, found = np.zeros(len(rows), np.uint8), list(rows)
+        for at, row in enumerate(rows):
+            if row is None:
+                states[at], found[at] = _MISSING, self._blank
+        return states, typing.cast("list[bytes]", found)
 
     def _plain_table(self, rows: Sequence[bytes], now_ms: int) -> Array | None:
         """The rows as one array, if they all are of the current layout, complete and alive.

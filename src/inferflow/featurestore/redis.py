@@ -20,6 +20,7 @@ from inferflow.featurestore.redis_clients import RedisClients, RedisOptions
 from inferflow.featurestore.redis_names import Names
 from inferflow.featurestore.redis_writing import Kept, Swaps, Transactions, Writing
 from inferflow.featurestore.rowcodec import lifetime_ms
+from inferflow.tracing import Fact, calling
 
 _PAGE = 1000
 _LEAST_KEPT_MS = 3_600_000
@@ -31,6 +32,7 @@ class RedisBackend:
         self._names = Names(options.namespace)
         self._clients = RedisClients(options)
         self._timeout_s = options.timeout_s
+        self._reading, self._changing = _spans("MGET"), _spans("SET")
         client = self._clients.blocking
         self._writing: Writing = (
             Swaps(client)
@@ -43,7 +45,7 @@ class RedisBackend:
     async def fetch_many(self, keys: Sequence[bytes], *, deadline: Deadline) -> list[bytes | None]:
         names = self._names.of(keys)
         left_s = deadline.remaining_s()
-        with self._clients.translated("read"):
+        with self._clients.translated("read"), calling(*self._reading):
             client = await self._clients.here()
             read = client.mget_nonatomic if self._clients.is_cluster else client.mget
             try:
@@ -62,18 +64,18 @@ class RedisBackend:
             return []
         client = self._clients.blocking
         read = client.mget_nonatomic if self._clients.is_cluster else client.mget
-        with self._clients.translated("read"):
+        with self._clients.translated("read"), calling(*self._reading):
             found: list[bytes | None] = read(self._names.of(keys))
             return found
 
     def replace(self, keys: Sequence[bytes], rows: Rows) -> None:
         if keys:
-            with self._turn, self._clients.translated("written"):
+            with self._turn, self._clients.translated("written"), calling(*self._changing):
                 self._writing.replace(self._names.of(keys), _records(keys, rows))
 
     def update(self, keys: Sequence[bytes], change: Change) -> None:
         if keys:
-            with self._turn, self._clients.translated("written"):
+            with self._turn, self._clients.translated("written"), calling(*self._changing):
                 self._writing.update(self._names.of(keys), lambda old: _records(keys, change(old)))
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -90,6 +92,11 @@ class RedisBackend:
 
     def close(self) -> None:
         self._clients.close()
+
+
+def _spans(command: str) -> tuple[str, dict[str, Fact]]:
+    """What is told of a call in a trace: no keys, and none of the names they have in Redis."""
+    return f"redis {command}", {"db.system.name": "redis", "db.operation.name": command}
 
 
 def _records(keys: Sequence[bytes], rows: Rows) -> list[Kept]:

@@ -32,6 +32,11 @@ class RedisOptions:
     """For a connection to come up, and for an answer."""
     max_connections: int = 64
     """Per event loop and node."""
+    ca_file: str = ""
+    """For TLS: who has signed the server's certificate; the system's own when empty."""
+    cert_file: str = ""
+    key_file: str = ""
+    """A certificate to show to it, and its key; none when empty."""
 
 
 class RedisClients:
@@ -45,6 +50,7 @@ class RedisClients:
         self._options = options
         self._urls = [url.strip() for url in options.url.split(",") if url.strip()]
         _check(self._urls)
+        self._tls = _tls(self._urls, options)
         self.where = ", ".join(_shown(url) for url in self._urls)
         self._lock = threading.Lock()
         self._of_loops: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None, None]]] = {}
@@ -154,7 +160,8 @@ class RedisClients:
 
         retry = library.retry.Retry(ConstantBackoff(0.05), tries)
         timeout_s = self._options.timeout_s
-        return {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s, "retry": retry}
+        limits = {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s, "retry": retry}
+        return {**limits, **self._tls}
 
 
 async def _closed_with_the_loop(client: Any) -> AsyncGenerator[None, None]:
@@ -186,6 +193,23 @@ def _check(urls: list[str]) -> None:
             raise InvalidInput("redis.url: write redis://host:port, or rediss://host:port for TLS")
     if not urls:
         raise InvalidInput("redis.url: the Redis feature backend needs the server's URL")
+
+
+def _tls(urls: list[str], options: RedisOptions) -> dict[str, Any]:
+    """What the library has to know of certificates. Raises InvalidInput for files without TLS."""
+    files = {
+        "ssl_ca_certs": options.ca_file,
+        "ssl_certfile": options.cert_file,
+        "ssl_keyfile": options.key_file,
+    }
+    given = {name: file for name, file in files.items() if file}
+    if not all(url.startswith("rediss://") for url in urls):
+        if given:
+            raise InvalidInput("redis.ca_file, cert_file, key_file: are for rediss:// servers")
+        return {}
+    if bool(options.cert_file) != bool(options.key_file):
+        raise InvalidInput("redis.cert_file: a certificate and its key_file go together")
+    return {**given, "ssl_cert_reqs": "required", "ssl_check_hostname": True}
 
 
 def _shown(url: str) -> str:

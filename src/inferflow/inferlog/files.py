@@ -74,11 +74,15 @@ class FileSink:
     def tick(self) -> None:
         now = self._now()
         for key, file in list(self._open.items()):
-            if now - file.began >= self._rules.rotate_s:
+            if self._is_due(file.began, now):
                 self._finish(key)
-        if now - self._looked >= self._rules.rotate_s:
+        if self._is_due(self._looked, now):
             self._looked = now
             self._make_room()
+
+    def _is_due(self, began: float, now: float) -> bool:
+        """Far in the past or in the future: a clock that was set back must not keep files open."""
+        return abs(now - began) >= self._rules.rotate_s
 
     def close(self, until: float) -> None:  # noqa: ARG002  # closing files waits for nobody
         for key in list(self._open):

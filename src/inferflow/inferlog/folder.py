@@ -47,11 +47,18 @@ class LogFolder:
         newest.sort(key=lambda row: row["_at"])
         return newest[-rows:] if rows else []
 
-    def stats(self, config_id: str = "") -> list[LogStats]:
-        """What there is of each config."""
+    def stats(self, config_id: str = "", unreadable: list[str] | None = None) -> list[LogStats]:
+        """What there is of each config. Raises InvalidInput for a file that cannot be read,
+        unless there is a list for the names of such."""
         found: dict[str, LogStats] = {}
         for path in self.files(config_id):
-            table = read_file(path)
+            try:
+                table = read_file(path)
+            except InvalidInput:
+                if unreadable is None:
+                    raise
+                unreadable.append(path.relative_to(self.folder).as_posix())
+                continue
             if table.num_rows:
                 config = table.column("_config_id")[0].as_py()
                 stats = found.setdefault(config, LogStats(config))

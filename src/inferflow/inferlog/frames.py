@@ -88,11 +88,14 @@ class Frames:
         ]
 
     def _own(self, requests: Sequence[Taken], counts: Sequence[int], space: Space) -> list[Any]:
-        pa = self._pa
+        pa, rows = self._pa, sum(counts)
         request_of_row = pa.array(np.repeat(np.arange(len(requests)), counts))
 
         def repeated(values: Iterable[Any], kind: Any) -> Any:
-            return pa.array(list(values), kind).take(request_of_row)
+            first, *others = each = list(values)
+            if others.count(first) == len(others):  # what a config has, all of its requests have
+                return pa.repeat(pa.scalar(first, kind), rows)
+            return pa.array(each, kind).take(request_of_row)
 
         text = pa.string()
         ids: list[Any] = []

@@ -19,6 +19,7 @@ from inferflow.errors import InvalidInput, MissingExtra
 from inferflow.inferlog.counting import EXPIRED, FULL, REFUSED, LogCounts
 from inferflow.inferlog.message import Format, LogMessage, MessageWriter
 from inferflow.inferlog.taken import Taken
+from inferflow.tracing import Span
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ class KafkaSink:
         if more:
             self._counts.produced(more)
         for message in messages:
-            self._send(message)
+            self._send(message, taken.span)
         self._sent += len(messages)
         if self._sent >= _POLL_EVERY:
             self.tick()
@@ -94,10 +95,13 @@ class KafkaSink:
             self._counts.delivered(config_id, messages)
         self._delivered.clear()
 
-    def _send(self, message: LogMessage) -> None:
+    def _send(self, message: LogMessage, caller: Span | None) -> None:
         config_id = message.config_id
+        span = None if caller is None else self._span(caller)
 
         def ended(error: Any, _: Any) -> None:
+            if span is not None:
+                span.end(None if error is None else error.name())
             if error is None:
                 self._delivered[config_id] += 1
             else:
@@ -105,12 +109,32 @@ class KafkaSink:
 
         try:
             self._producer.produce(
-                self._rules.topic, message.value, headers=list(message.headers), on_delivery=ended
+                self._rules.topic,
+                message.value,
+                headers=[*message.headers, *(() if span is None else span.headers())],
+                on_delivery=ended,
             )
         except BufferError:
             self._counts.lost(config_id, FULL, 1)
+            if span is not None:
+                span.end(FULL)
         except self._kafka.KafkaException as refused:
             self._lost(config_id, refused.args[0])
+            if span is not None:
+                span.end(refused.args[0].name())
+
+    def _span(self, caller: Span) -> Span:
+        """From the moment a message is handed over until brokers have it, or will not."""
+        topic = self._rules.topic
+        span = caller.child(f"send {topic}", "producer")
+        span.facts.update(
+            {
+                "messaging.system": "kafka",
+                "messaging.operation.name": "send",
+                "messaging.destination.name": topic,
+            }
+        )
+        return span
 
     def _lost(self, config_id: str, error: Any) -> None:
         kinds = self._kafka.KafkaError

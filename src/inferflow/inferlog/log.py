@@ -8,7 +8,6 @@ few at a time, with pauses in which requests are answered.
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 import time
@@ -24,6 +23,7 @@ from inferflow.inferlog.sampling import daily_share
 from inferflow.inferlog.schema import LogSchema
 from inferflow.inferlog.taken import PlanLog, Taken
 from inferflow.plan.plan import Plan
+from inferflow.tracing import kept_span
 
 if TYPE_CHECKING:
     from inferflow.inferlog.message import Format
@@ -34,8 +34,8 @@ TICK_S = 0.25
 """How often a sink may do what time asks for."""
 LINGER_S = 0.1
 """From the first request there is to the moment the thread begins, unless there are many before."""
-_AT_ONCE = 8
-"""Requests between two pauses: about half a millisecond of work."""
+_STRETCH_S = 0.0005
+"""Work between two pauses."""
 _PAUSE_S = 0.0001
 """Long enough for whoever waits for the interpreter to get it; just to offer it is not."""
 _DAY_S = 86_400
@@ -99,7 +99,7 @@ class InferenceLog(Observer):
         messages = plan_log.messages(run)
         self.counts.produced(messages)
         if self.is_closed or not self._queue.offer(
-            Taken(run, plan_log, at, plan_log.bytes_of(run))
+            Taken(run, plan_log, at, plan_log.bytes_of(run), kept_span())
         ):
             self.counts.lost(run.plan.config_id, FULL, messages)
 
@@ -151,9 +151,8 @@ class InferenceLog(Observer):
             log.exception("inference_log_not_closed")
 
     def _write_all(self, until: float | None = None) -> None:
-        for number in itertools.count(1):
-            if until is not None and time.monotonic() >= until:
-                return
+        began = time.monotonic()
+        while until is None or time.monotonic() < until:
             taken = self._queue.take()
             if taken is None:
                 return
@@ -163,8 +162,9 @@ class InferenceLog(Observer):
             except Exception:  # one request that cannot be logged must not cost the others
                 log.exception("request_not_logged", extra={"config_id": taken.config_id})
                 self.counts.lost(taken.config_id, UNWRITABLE, taken.log.messages(taken.run))
-            if number % _AT_ONCE == 0 and self._until is None:
+            if time.monotonic() - began >= _STRETCH_S and self._until is None:
                 time.sleep(_PAUSE_S)
+                began = time.monotonic()
 
     def _keep_schema(self, taken: Taken) -> None:
         which = (taken.config_id, taken.log.digest)

@@ -48,6 +48,8 @@ _ENVELOPE = tag(1)
 _MOST_HEADERS = 256
 _SHORT = 0x7F
 """The longest length that is a letter of one byte."""
+_BEFORE = [_ENTITY.decode() + chr(length) for length in range(_SHORT + 1)]
+"""What comes before an id of so many letters."""
 
 Headers = tuple[tuple[str, str], ...]
 _Which = tuple[str, str, tuple[tuple[str, tuple[str, str]], ...]]
@@ -168,8 +170,7 @@ def entities(names: Sequence[str]) -> bytes:
     """The ids of rows, each as a field. Short ones of plain letters are joined as text, with
     their lengths as letters."""
     if max(map(len, names)) <= _SHORT and "".join(names).isascii():
-        before = _ENTITY.decode()
-        return "".join([f"{before}{chr(len(name))}{name}" for name in names]).encode()
+        return "".join([_BEFORE[len(name)] + name for name in names]).encode()
     return b"".join(fields(_ENTITY, [name.encode("utf-8", "replace") for name in names]))
 
 

@@ -13,6 +13,7 @@ from inferflow.engine.request import user_of
 from inferflow.engine.run import Run
 from inferflow.inferlog.schema import LogSchema, PlacedField, log_schema, placed_fields
 from inferflow.plan.plan import ModelStep, Plan, Space
+from inferflow.tracing import Span
 
 _UNKNOWN_BYTES = 64
 """Of a value whose length only the request knows, for want of anything better."""
@@ -56,6 +57,8 @@ class Taken:
     """When it was answered, in seconds since the epoch."""
     size: int
     """Bytes it keeps in memory, about."""
+    span: Span | None = None
+    """That of the call it was answered for, where its trace is kept."""
 
     @property
     def config_id(self) -> str:

@@ -87,9 +87,10 @@ def compile_spec(spec: ConfigSpec, catalog: Catalog, problems: Problems | None =
     response = _response(spec, book, compilers, problems)
     log = _log(spec, book, compilers)
     _check_id_column(spec.id_column, book, problems)
-    _note_requested(book, problems)
     if problems.errors:
         return Compiled(spec.id, None, tuple(problems))
+    # Not before: a column whose writer has an error only looks as if the request had to bring it.
+    _note_requested(book, problems)
     read_blocks = _blocks_read(steps, [response.targets, response.full, log.columns])
     steps = tuple(
         compilers[step.name].prune(step, read_blocks) if step.name in compilers else step
@@ -192,28 +193,11 @@ def _response(
 
 
 def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler]) -> LogPlan:
-    """The full schema lists features, compute scores, model scores, then whatever they read."""
-    columns: dict[str, Column] = {}
-    inputs: set[str] = set()
-    if spec.response.log_features is not None:
-        for name in spec.response.log_features:
-            target, slate = book.resolve(Use(name, ""), reader=None)
-            found = target or slate
-            if found is not None:
-                columns[name] = found
-        inputs = {name for name, column in columns.items() if column.step == INIT}
+    if spec.response.log_features is None:
+        columns, inputs = _all_logged(compilers)
     else:
-        for kind in (FeatureCompiler, ComputeCompiler, ModelCompiler):
-            for compiler in compilers.values():
-                if isinstance(compiler, kind):
-                    columns.update((column.name, column) for column in compiler.logged())
-        for kind in (ComputeCompiler, ModelCompiler):
-            for compiler in compilers.values():
-                if isinstance(compiler, kind):
-                    for column in compiler.input_columns().values():
-                        if column.name not in columns:
-                            columns[column.name] = column
-                            inputs.add(column.name)
+        columns = _chosen_for_the_log(spec.response.log_features, book)
+        inputs = {name for name, column in columns.items() if column.step == INIT}
     return LogPlan(
         tuple(columns.items()),
         spec.response.logging_perc,
@@ -221,6 +205,37 @@ def _log(spec: ConfigSpec, book: ColumnBook, compilers: Mapping[str, AnyCompiler
         spec.cache_version,
         frozenset(inputs),
     )
+
+
+def _chosen_for_the_log(names: Iterable[str], book: ColumnBook) -> dict[str, Column]:
+    chosen: dict[str, Column] = {}
+    for name in names:
+        target, slate = book.resolve(Use(name, ""), reader=None)
+        found = target or slate
+        if found is not None:
+            chosen[name] = found
+    return chosen
+
+
+def _all_logged(compilers: Mapping[str, AnyCompiler]) -> tuple[dict[str, Column], set[str]]:
+    """Features, compute scores, model scores, then whatever they read: the order of the original's
+    schema. And which of them are only read."""
+    features, computed, models = (
+        [each for each in compilers.values() if isinstance(each, kind)]
+        for kind in (FeatureCompiler, ComputeCompiler, ModelCompiler)
+    )
+    written = {
+        column.name: column
+        for compiler in (*features, *computed, *models)
+        for column in compiler.logged()
+    }
+    only_read = {
+        column.name: column
+        for compiler in (*computed, *models)
+        for column in compiler.input_columns().values()
+        if column.name not in written
+    }
+    return {**written, **only_read}, set(only_read)
 
 
 def _check_id_column(name: str, book: ColumnBook, problems: Problems) -> None:

@@ -23,11 +23,19 @@ MAX_NODES = 1_000_000
 
 def read_document(path: Path) -> Any:
     """The content of a .json, .yaml or .yml file."""
+    return parse_document(file_text(path), name=path.name, is_json=path.suffix == ".json")
+
+
+def file_text(path: Path) -> str:
+    """What a file says, to the last line end. Raises InvalidInput when it is no text."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as unreadable:
+        # Bytes, because reading text would change its line ends.
+        return path.read_bytes().decode("utf-8")
+    except OSError as unreadable:
+        why = unreadable.strerror or unreadable
+        raise InvalidInput(f"{path.name}: cannot be read: {why}") from unreadable
+    except UnicodeDecodeError as unreadable:
         raise InvalidInput(f"{path.name}: cannot be read: {unreadable}") from unreadable
-    return parse_document(text, name=path.name, is_json=path.suffix == ".json")
 
 
 def parse_document(text: str, *, name: str, is_json: bool) -> Any:

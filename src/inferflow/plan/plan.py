@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from inferflow.dtypes import DType
 from inferflow.plan.catalog import Endpoint, ModelSignature
@@ -18,6 +18,7 @@ from inferflow.plan.query import FeatureRead
 from inferflow.plan.schema import NanPolicy, OnError, SlateReduce
 
 Space = Literal["target", "slate"]
+StepKind = Literal["init", "feature", "model", "compute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class RequestColumn:
 class Step:
     """One component call with every name already resolved."""
 
+    kind: ClassVar[StepKind]
     name: str
     index: int
     level: int
@@ -87,7 +89,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class InitStep(Step):
-    kind: Literal["init"] = "init"
+    kind: ClassVar[StepKind] = "init"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ class CacheRule:
 
 @dataclass(frozen=True, slots=True)
 class FeatureStep(Step):
+    kind: ClassVar[StepKind] = "feature"
     entity: str = ""
     read: FeatureRead | None = None
     """None for a component that only joins keys."""
@@ -130,7 +133,6 @@ class FeatureStep(Step):
     id_column: Column | None = None
     cache: CacheRule | None = None
     batch_size: int = 0
-    kind: Literal["feature"] = "feature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class ModelStep(Step):
+    kind: ClassVar[StepKind] = "model"
     model: str = ""
     arms: tuple[ModelArm, ...] = ()
     routes: Routes | None = None
@@ -220,11 +223,11 @@ class ModelStep(Step):
     nan_default: float = 0.0
     slate: bool = False
     slate_reduce: SlateReduce = "first"
-    kind: Literal["model"] = "model"
 
 
 @dataclass(frozen=True, slots=True)
 class ComputeStep(Step):
+    kind: ClassVar[StepKind] = "compute"
     compute_id: str = ""
     variables: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
@@ -237,7 +240,6 @@ class ComputeStep(Step):
     nan_default: float = 0.0
     slate: bool = False
     slate_reduce: SlateReduce = "first"
-    kind: Literal["compute"] = "compute"
 
 
 @dataclass(frozen=True, slots=True)

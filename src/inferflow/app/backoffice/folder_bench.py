@@ -14,7 +14,8 @@ from typing import Any
 
 from inferflow.app.backoffice.bench import Bench, refuse_service, shelf_kind
 from inferflow.app.config_stores import open_configs
-from inferflow.app.etcd_inputs import AskedInputs, find_project
+from inferflow.app.etcd_inputs import AskedInputs
+from inferflow.app.inputs import find_project
 from inferflow.app.livebook import open_book
 from inferflow.app.project import Project
 from inferflow.app.settings import Settings, read_settings

@@ -26,7 +26,7 @@ class ProjectLogs:
     async def page(self, query: LogQuery) -> Facts:
         return await asyncio.to_thread(self._page, query)
 
-    async def stats(self) -> list[Facts]:
+    async def stats(self) -> Facts:
         return await asyncio.to_thread(self._stats)
 
     def _page(self, query: LogQuery) -> Facts:
@@ -47,10 +47,16 @@ class ProjectLogs:
             "next": None if rest is None else str(rest),
         }
 
-    def _stats(self) -> list[Facts]:
+    def _stats(self) -> Facts:
+        unreadable: list[str] = []
         if self._sink == OFF:
-            return []
-        return [each.to_dict() for each in log_source(self._root, self._settings).stats()]
+            return {"configs": [], "unreadable": unreadable}
+        source = log_source(self._root, self._settings)
+        if isinstance(source, LogFolder):
+            found = source.stats(unreadable=unreadable)
+        else:
+            found = source.stats()
+        return {"configs": [each.to_dict() for each in found], "unreadable": unreadable}
 
 
 def _told(record: Record) -> Facts:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inferflow.api.gateway.management.ports import BackOffice
+from inferflow.api.operate import Pages
 from inferflow.app.backoffice.bench import Benches, SharedBenches
 from inferflow.app.backoffice.configs import ProjectConfigs
 from inferflow.app.backoffice.features import ShelfFeatures
@@ -29,10 +30,9 @@ from inferflow.app.backoffice.settings_page import ProjectSettings
 from inferflow.app.checking import is_project
 from inferflow.app.role import Role
 from inferflow.app.settings import Settings
-from inferflow.app.tls import channel_tls
+from inferflow.app.tls import channel_tls, https_contexts
 from inferflow.client.aio import AsyncClient, ClientOptions
 from inferflow.client.manager.admin import FleetAdmin
-from inferflow.telemetry.between import look_over
 
 if TYPE_CHECKING:
     from inferflow.app.local_fleet import LocalFleet
@@ -41,14 +41,16 @@ _PATIENCE_MS = 5_000.0
 
 
 @asynccontextmanager
-async def office_beside(role: Role, fleet: LocalFleet | None) -> AsyncIterator[BackOffice]:
-    """For a project that this process serves."""
+async def office_beside(
+    role: Role, fleet: LocalFleet | None, pages: Pages, look_around: LookAround
+) -> AsyncIterator[BackOffice]:
+    """For a project that this process serves, with what it tells of itself."""
     root, settings = role.embedded.project.root, role.settings
-    servers = OwnPages(role.records.everywhere or role.records.pages)
+    servers = OwnPages(pages)
     managed = await fleet_of_this_process(fleet) if fleet is not None else _managed(settings)
     overrides = {"fleet": settings.fleet}  # its key may be of this run
     benches = SharedBenches(role.embedded)
-    async with _live(lambda: look_over(role.telemetry.collect()), servers, managed) as live:
+    async with _live(look_around, servers, managed) as live:
         yield BackOffice(
             configs=ProjectConfigs(root, overrides, benches, servers),
             playground=BenchPlayground(benches),
@@ -68,7 +70,8 @@ async def office_apart(root: Path, settings: Settings) -> AsyncIterator[BackOffi
     servers, managed = RemotePages(client), _managed(settings)
     benches: Benches | None = FolderBenches(root) if is_project(root) else None
     try:
-        async with _live(pages_at(_metrics_from(settings)), servers, managed) as live:
+        look_around = pages_at(_metrics_from(settings), https_contexts(settings.tls))
+        async with _live(look_around, servers, managed) as live:
             yield BackOffice(
                 configs=None if benches is None else ProjectConfigs(root, None, benches, servers),
                 playground=None if benches is None else BenchPlayground(benches),
@@ -103,7 +106,9 @@ async def fleet_of_this_process(fleet: LocalFleet) -> ManagedFleet:
     Whoever the gateway has let in is not asked again: the manager knows its own keys alone, and
     not those that this gateway goes by."""
     own = await fleet.administrator()
-    return ManagedFleet(lambda _: FleetAdmin((fleet.address,), own, tls=fleet.tls), own)
+    return ManagedFleet(
+        lambda _: FleetAdmin((fleet.address,), own, tls=fleet.tls), own, also_own=(fleet.key,)
+    )
 
 
 def _managed(settings: Settings) -> ManagedFleet | None:
@@ -129,4 +134,5 @@ def _metrics_from(settings: Settings) -> tuple[str, ...]:
         return tuple(settings.gateway.metrics_from)
     targets = [each.strip() for each in settings.gateway.target.split(",")]
     hosts = [each.rpartition(":")[0] or each for each in targets]
-    return tuple(f"http://{host}:{settings.serve.http_port}/metrics" for host in hosts)
+    scheme = "https" if settings.tls.ca else "http"
+    return tuple(f"{scheme}://{host}:{settings.serve.http_port}/metrics" for host in hosts)

@@ -18,6 +18,7 @@ from inferflow.app.backoffice.bench import Bench, Benches
 from inferflow.app.backoffice.grown import grown_matrix
 from inferflow.app.backoffice.other_versions import other_versions
 from inferflow.app.backoffice.overriding import Overriding, overriding, wishes_of
+from inferflow.app.backoffice.read_once import OnceReader
 from inferflow.app.backoffice.what_if import InsteadReader
 from inferflow.app.catalog import CatalogModels
 from inferflow.app.explain import target_facts
@@ -67,10 +68,12 @@ class BenchPlayground:
     async def _play(self, asked: ScoreRequest, item: str | None, overrides: Facts) -> Facts:
         bench = await asyncio.to_thread(self._benches.bench)
         plan, arm = bench.picked(asked)
-        baseline = await _played(await asyncio.to_thread(bench.scorer, plan), asked, arm)
+        once = OnceReader(bench.ports.features)
+        scorer = await asyncio.to_thread(bench.scorer, plan, features=once)
+        baseline = await _played(scorer, asked, arm)
         if not any(overrides.values()):
             return await asyncio.to_thread(_told, baseline, None, asked, item, None)
-        changed, played = await _overridden(bench, plan, arm, asked, baseline, overrides)
+        changed, played = await _overridden(bench, plan, asked, baseline, overrides, once)
         return await asyncio.to_thread(_told, played, baseline, asked, item, changed)
 
 
@@ -97,19 +100,25 @@ async def _played(scorer: Scorer, request: ScoreRequest, arm: str) -> _Played:
 
 
 async def _overridden(
-    bench: Bench, plan: Plan, arm: str, request: ScoreRequest, before: _Played, overrides: Facts
+    bench: Bench,
+    plan: Plan,
+    request: ScoreRequest,
+    before: _Played,
+    overrides: Facts,
+    once: OnceReader,
 ) -> tuple[Overriding, _Played]:
-    """The request scored as the overrides say."""
+    """The request scored as the overrides say, on the features of the run before."""
+    arm = before.recording.arm
     models: CatalogModels | None = None
     if overrides.get("text") or overrides.get("models"):
         plan, models = await asyncio.to_thread(_replanned, bench, plan, overrides)
-        scorer = await asyncio.to_thread(bench.scorer, plan, models=models)
+        scorer = await asyncio.to_thread(bench.scorer, plan, models=models, features=once)
         before = await _played(scorer, request, arm)
     wishes = wishes_of(overrides.get("values") or ())
     changed = overriding(wishes, request, before.recording)
     if not wishes:
         return changed, before
-    reader = InsteadReader(bench.ports.features, changed.instead)
+    reader = InsteadReader(once, changed.instead)
     scorer = await asyncio.to_thread(bench.scorer, plan, models=models, features=reader)
     return changed, await _played(scorer, changed.request, arm)
 
@@ -161,14 +170,19 @@ def _told(
     changed: Overriding | None,
 ) -> Facts:
     recording, scores = played.recording, played.scores
-    before = None if baseline is None else answer(baseline.scores, request.tracking_id)
     return {
-        "answer": answer(scores, request.tracking_id),
-        "baseline": before,
+        "answer": _answer(scores, request),
+        "baseline": None if baseline is None else _answer(baseline.scores, request),
         "run": {**run_facts(recording, scores), "failure": ""},
         "item": None if item is None else _item(played, item, changed),
         "matrix": grown_matrix(recording),
     }
+
+
+def _answer(scores: Scores, request: ScoreRequest) -> Facts:
+    told = answer(scores, request.tracking_id)
+    del told["recording"]  # nothing is kept of what is only tried
+    return told
 
 
 def _item(played: _Played, item: str, changed: Overriding | None) -> Facts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,6 +19,7 @@ from inferflow.app.backoffice.fleet import ManagedFleet
 from inferflow.app.backoffice.happenings import Happenings
 from inferflow.app.backoffice.pages import ServerPages
 from inferflow.errors import InferflowError, Unreachable
+from inferflow.rpc.tls_http import HttpsContexts
 from inferflow.telemetry.between import Look, between, look_at
 from inferflow.telemetry.merging import merge
 
@@ -103,20 +105,21 @@ class Sampler:
         return found
 
 
-def pages_at(urls: Sequence[str]) -> LookAround:
+def pages_at(urls: Sequence[str], https: HttpsContexts | None = None) -> LookAround:
     """The metrics of several servers as one's. Raises Unreachable when any is away, for what is
     left would look like a drop."""
 
     def look() -> Look:
-        pages = [_fetched(url) for url in urls]
+        context = None if https is None else https.current()
+        pages = [_fetched(url, context) for url in urls]
         return look_at(pages[0] if len(pages) == 1 else merge(pages))
 
     return look
 
 
-def _fetched(url: str) -> bytes:
+def _fetched(url: str, context: ssl.SSLContext | None) -> bytes:
     try:
-        with urllib.request.urlopen(url, timeout=_PATIENCE_S) as answer:
+        with urllib.request.urlopen(url, timeout=_PATIENCE_S, context=context) as answer:
             page: bytes = answer.read(_MOST_BYTES)
             return page
     except (urllib.error.URLError, OSError, ValueError) as failed:

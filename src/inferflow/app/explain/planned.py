@@ -40,7 +40,7 @@ def _response(plan: Plan) -> list[tuple[str, Column]]:
 def _step_facts(step: Step, plan: Plan) -> Facts:
     facts: Facts = {
         "step": step.name,
-        "kind": getattr(step, "kind", "step"),
+        "kind": step.kind,
         "level": step.level,
         "after": [plan.steps[index].name for index in step.needs],
         "on_error": step.on_error,

@@ -156,7 +156,7 @@ class _Child:
         server = await serving.start(
             self._embedded,
             observer=self._telemetry.observer,
-            metrics=self._telemetry.render,
+            metrics=self._telemetry,
             records=self._records,
             shared=True,
         )

@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,10 +32,11 @@ from inferflow.app.processes.snapshot import snapshot_home
 from inferflow.app.processes.supervisor import Place, Supervisor
 from inferflow.app.recordings.gathered import GatheredPages
 from inferflow.app.role import Role
-from inferflow.app.security import open_security
+from inferflow.app.security import check_security, open_security
 from inferflow.app.serve_settings import ServeSettings
+from inferflow.app.serving import Serving
 from inferflow.app.settings import Settings
-from inferflow.errors import ConfigStoreFailed, InvalidInput
+from inferflow.errors import ConfigStoreFailed, InvalidInput, Unreachable
 from inferflow.rpc.held_port import held_port
 from inferflow.telemetry import table
 
@@ -45,6 +47,8 @@ PERIOD_S = 5.0
 _FORCE_AFTER_S = 5.0
 """On top of what politeness may take."""
 
+Beside = Callable[["Parent"], AbstractAsyncContextManager[None]]
+
 
 def check_processes(settings: Settings) -> None:
     """Raises InvalidInput for settings that several processes cannot share."""
@@ -53,13 +57,15 @@ def check_processes(settings: Settings) -> None:
             "processes: features in memory cannot be shared by several processes;"
             " set feature_backend to lmdb"
         )
-    security = open_security(settings, auth=settings.serve.auth)
-    security.check_bind(settings.serve.bind, settings.serve.auth)
+    check_security(settings, settings.serve)
 
 
-def serve_processes(role: Role, *, started: Callable[[Parent], None]) -> None:
+def serve_processes(
+    role: Role, *, started: Callable[[Parent], None], beside: Beside | None = None
+) -> None:
     """Serve with as many processes as the settings say until asked to end, then end politely.
-    `started` is told where they listen. The role must be one that does not answer itself."""
+    `started` is told where they listen. The role must be one that does not answer itself. What runs
+    `beside` them, in this process, is there before `started` is told, and ends first."""
     settings = role.settings
     check_processes(settings)
     root = role.embedded.project.root
@@ -67,7 +73,7 @@ def serve_processes(role: Role, *, started: Callable[[Parent], None]) -> None:
         held_port(settings.serve.bind, settings.serve.port) as port,
         snapshot_home(data_dir(root, settings) / "processes") as home,
     ):
-        lifetime.run(Parent(role, home, port).serve(started))
+        lifetime.run(Parent(role, home, port).serve(started, beside))
 
 
 class Parent:
@@ -77,6 +83,8 @@ class Parent:
         self.port = port
         """gRPC, shared by the children."""
         self.http: HttpServer
+        self.pages: GatheredPages
+        """What all of them tell of configs and recordings."""
         self._private: HttpServer
         """Where children ask."""
         self._role = role
@@ -84,6 +92,7 @@ class Parent:
         self._publisher = Publisher(home, lambda: role.embedded.service)
         self._pages = Pages(role.telemetry.render)
         self._supervisor: Supervisor
+        self._loop: asyncio.AbstractEventLoop
         self._draining = False
 
     @property
@@ -102,14 +111,23 @@ class Parent:
             return ""
         return self._role.embedded.not_ready() or self.standing()
 
-    async def serve(self, started: Callable[[Parent], None]) -> None:
-        loop = asyncio.get_running_loop()
+    def look_around(self) -> bytes:
+        """Everybody's metrics as they are now, for a thread that may wait. Raises Unreachable."""
+        asked = asyncio.run_coroutine_threadsafe(self._metrics(), self._loop)
+        try:
+            return asked.result(PERIOD_S).body
+        except TimeoutError as late:
+            raise Unreachable("the processes of this server", 1, "their metrics are late") from late
+
+    async def serve(self, started: Callable[[Parent], None], beside: Beside | None) -> None:
+        loop = self._loop = asyncio.get_running_loop()
         own = self._role.records.pages
         everyone = everyone_at(self._ports)
+        self.pages = GatheredPages(everyone, own)
         self._private = await start_http(
             {}, trees={EVERYONE: passed_on(everyone), **operate_trees(Desk(own, insight("on")))}
         )
-        desk = Desk(GatheredPages(everyone, own), insight(self.settings.explain))
+        desk = Desk(self.pages, insight(self.settings.explain))
         self._supervisor = Supervisor(
             self._starter(), self.settings.processes, retire=self._pages.retire
         )
@@ -122,6 +140,7 @@ class Parent:
             self._publisher.flush()
             with lifetime.stop_signals() as (end, hurry):
                 security = open_security(self._role.settings, auth=self.settings.auth)
+                self._role.telemetry.show(security.shown(Serving.role))
                 trees = {**operate_trees(desk), **log_schema_trees(self._role.schemas.find)}
                 self.http = await start_http(
                     self._routes(),
@@ -130,32 +149,43 @@ class Parent:
                     port=self.settings.http_port,
                     tls=security.http_context(),
                 )
+                security.begin()
                 try:
-                    await self._until(end, hurry, started)
+                    await self._until(end, hurry, started, beside)
                 finally:
                     await self.http.close()
+                    await security.close()
         finally:
             self._role.on_reload.remove(on_reload)
             self._role.on_service.remove(on_reload)
             await self._private.close()
 
     async def _until(
-        self, end: asyncio.Event, hurry: asyncio.Event, started: Callable[[Parent], None]
+        self,
+        end: asyncio.Event,
+        hurry: asyncio.Event,
+        started: Callable[[Parent], None],
+        beside: Beside | None,
     ) -> None:
         ending = asyncio.ensure_future(end.wait())
         starting = asyncio.ensure_future(self._supervisor.start())
-        await asyncio.wait((starting, ending), return_when=asyncio.FIRST_COMPLETED)
-        if starting.done():
-            starting.result()
-            started(self)
         caring = asyncio.ensure_future(self._look_after())
         broken = self._supervisor.broken
-        await asyncio.wait((ending, broken), return_when=asyncio.FIRST_COMPLETED)
-        self._draining = True
-        for task in (starting, caring, ending):
-            task.cancel()
-        polite_s = (self.settings.drain_pause + self.settings.drain_grace) / 1000
-        await self._supervisor.end(hurry=hurry, limit_s=polite_s + _FORCE_AFTER_S)
+        try:
+            async with AsyncExitStack() as held:
+                await asyncio.wait((starting, ending), return_when=asyncio.FIRST_COMPLETED)
+                if starting.done():
+                    starting.result()
+                    if beside is not None:
+                        await held.enter_async_context(beside(self))
+                    started(self)
+                await asyncio.wait((ending, broken), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._draining = True
+            for task in (starting, caring, ending):
+                task.cancel()
+            polite_s = (self.settings.drain_pause + self.settings.drain_grace) / 1000
+            await self._supervisor.end(hurry=hurry, limit_s=polite_s + _FORCE_AFTER_S)
         if broken.done():
             broken.result()
 

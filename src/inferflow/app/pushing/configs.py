@@ -22,9 +22,10 @@ from inferflow.plan.split import is_split
 
 
 def push_configs(
-    project: Project, settings: Settings, *, author: str, dry_run: bool
+    project: Project, settings: Settings, *, author: str, dry_run: bool, alone: bool = False
 ) -> Iterator[Outcome]:
-    """Raises what a config store raises that cannot be read."""
+    """Raises what a config store raises that cannot be read. `alone`: configs that are in etcd
+    only will go, so none of the folder may need one."""
     overrides = _nearby(settings, dry_run=dry_run)
     folder = read_folder(project.root / "configs")
     for broken in folder.unreadable:
@@ -32,7 +33,7 @@ def push_configs(
     with closing(open_configs(project.root, settings)) as store:
         there = store.current()
         newest = {each.id: each for each in store.versions()}
-        beside = _together(project, there)
+        beside = _together(project, Folder({}) if alone else there)
         for document in _in_order(folder):
             found = there.documents.get(document.id)
             if found is not None and found.text == document.text:

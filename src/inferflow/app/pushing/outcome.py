@@ -10,7 +10,7 @@ Part = Literal["features", "expressions", "models", "configs"]
 PARTS: tuple[Part, ...] = ("features", "expressions", "models", "configs")
 """In the order in which they are pushed: what others need comes first."""
 
-State = Literal["pushed", "differs", "unchanged", "refused", "skipped"]
+State = Literal["pushed", "deleted", "differs", "unchanged", "refused", "skipped"]
 """`differs` is what a push would change, and did not because it was only asked."""
 
 

@@ -7,7 +7,7 @@ takes up a config must find what it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,8 @@ from inferflow.app.pushing.features import has_store, push_rows
 from inferflow.app.pushing.inputs import push_expressions, push_schema
 from inferflow.app.pushing.models import push_models
 from inferflow.app.pushing.outcome import PARTS, Outcome, Part, Tell
+from inferflow.app.pushing.pruning import PRUNED, Pruning
+from inferflow.app.pushing.service import push_service
 from inferflow.app.settings import Settings, read_settings
 from inferflow.errors import InferflowError, InvalidInput
 from inferflow.serving.runtime import ModelRepository
@@ -49,6 +51,9 @@ class Order:
     admin: Callable[[], FleetAdmin] | None = None
     """The manager to push models to; there is none when it is not given."""
     progress: Progress | None = None
+    prune: Callable[[Sequence[Outcome]], bool] | None = None
+    """Also take away what is in etcd and not in the folder: shown what that is, it says whether.
+    When nothing is to be changed, it is not asked."""
 
 
 def push_project(root: Path, order: Order, tell: Tell = lambda _: None) -> list[Outcome]:
@@ -61,6 +66,9 @@ def push_project(root: Path, order: Order, tell: Tell = lambda _: None) -> list[
         for outcome in pushing.part(part, have_failed=any(each.has_failed for each in outcomes)):
             outcomes.append(outcome)
             tell(outcome)
+    for outcome in pushing.pruned(have_failed=any(each.has_failed for each in outcomes)):
+        outcomes.append(outcome)
+        tell(outcome)
     return outcomes
 
 
@@ -103,7 +111,46 @@ class _Pushing:
                 return push_expressions(project, settings, dry_run=dry_run)
             case "models":
                 return self._models()
-        return push_configs(project, settings, author=self._order.author, dry_run=dry_run)
+        return self._configs()
+
+    def _configs(self) -> Iterator[Outcome]:
+        order = self._order
+        yield from push_service(self._settings, dry_run=order.dry_run)
+        yield from push_configs(
+            self._project,
+            self._settings,
+            author=order.author,
+            dry_run=order.dry_run,
+            alone=order.prune is not None,
+        )
+
+    def pruned(self, *, have_failed: bool) -> Iterator[Outcome]:
+        """What becomes of what is in etcd alone. Nothing, when something was not pushed."""
+        order = self._order
+        parts = [part for part in PRUNED if not order.parts or part in order.parts]
+        if order.prune is None or not self._settings.etcd.endpoints or not parts:
+            return
+        if have_failed:
+            text = "nothing is deleted, for something was not pushed"
+            yield Outcome(parts[0], "", "skipped", text)
+            return
+        try:
+            yield from self._prune(order.prune, parts)
+        except InferflowError as failed:
+            yield Outcome(parts[0], "", "refused", f"not deleted any further: {failed}")
+
+    def _prune(
+        self, may: Callable[[Sequence[Outcome]], bool], parts: Sequence[Part]
+    ) -> Iterator[Outcome]:
+        pruning = Pruning(self._project, self._settings)
+        spare = [each for part in parts for each in pruning.spare(part)]
+        listed = [Outcome(each.part, each.name, "differs", "only in etcd") for each in spare]
+        if self._order.dry_run:
+            yield from listed
+        elif listed and may(listed):
+            yield from pruning.delete(spare)
+        elif listed:
+            yield Outcome(parts[0], "", "skipped", "nothing is deleted, as was answered")
 
     def _features(self) -> Iterator[Outcome]:
         project, settings, order = self._project, self._settings, self._order

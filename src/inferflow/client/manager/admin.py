@@ -127,9 +127,10 @@ class FleetAdmin:
     def revoke_key(self, key_id: str) -> Facts:
         return self._changed("RevokeKey", "RevokeKeyRequest", "ApiKey", key_id=key_id)
 
-    def audit(self, limit: int = 0) -> list[Facts]:
-        """Who changed what, newest first."""
-        found = self._asked("ListAudit", "ListAuditRequest", "ListAuditResponse", limit=limit)
+    def audit(self, limit: int = 0, *, model: str = "", by: str = "") -> list[Facts]:
+        """Who changed what, newest first; about one model and made by one key, where named."""
+        asked = {"limit": limit, "model": model, "by": by}
+        found = self._asked("ListAudit", "ListAuditRequest", "ListAuditResponse", **asked)
         return list(found["entries"])
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from inferflow.client.manager.calls import ManagerCalls, declared
+from inferflow.client.manager.clock_watch import ClockWatch
 from inferflow.client.manager.orders import Orders, orders_from
 from inferflow.client.pausing import pause
 from inferflow.errors import InferflowError, InvalidInput, PermissionDenied, Unauthenticated
@@ -64,11 +65,14 @@ class FleetLink:
         member: Member,
         *,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
+        """`wall` gives seconds since the epoch."""
         self._calls = calls
         self._member = member
         self._clock = clock
+        self._clock_watch = ClockWatch(wall)
         self._chance = chance
         self._ended = threading.Event()
         self._wake = threading.Event()
@@ -175,6 +179,7 @@ class FleetLink:
         answer = self._calls.ask(
             "Fleet/Heartbeat", request, "HeartbeatResponse", timeout_s=_TIMEOUT_S, repeatable=True
         )
+        self._clock_watch.compare(answer.now_ms)
         if answer.register_again:
             self._must_join = True
             self._join()

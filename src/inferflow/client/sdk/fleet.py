@@ -4,6 +4,10 @@ Each worker a manager named is tried once, which costs the fleet no more than th
 After that other workers are asked for, and trying again is bounded three times over: by the call's
 deadline, by a number of rounds with pauses that double, and by a budget that all calls of the
 client share. Running a model changes nothing, so all of that is safe.
+
+A worker that refuses a session token is shown a new one. A manager that gives none says what is
+wrong with the key; once it gave one, whoever refuses that is at fault itself, by its clock or for
+want of orders, and others are asked. Only when all refuse it is the caller told so.
 """
 
 from __future__ import annotations
@@ -34,6 +38,10 @@ _ROUNDS_LATER = 12
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.025, 0.25
 
 
+Call = Callable[[Worker, Session, float | None], Awaitable[bytes]]
+"""Asks a worker, showing the session's token, with so many seconds for the answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class FleetOptions:
     max_answer_mb: int = 64
@@ -55,16 +63,35 @@ class Tries:
     renewals: int = 0
     said: Next = Next.STOP
     refused: grpc.aio.AioRpcError | None = None
+    is_about_tokens: bool = True
+    """Whether nothing but tokens was refused."""
+    not_renewed: ModelUnavailable | None = None
+    """Why there is no new token, when one was wanted and no manager was there."""
     workers: dict[str, None] = field(default_factory=dict)
 
     def note(self, worker: Worker, refused: grpc.aio.AioRpcError) -> Next:
         self.attempts += 1
         self.workers[worker.address] = None
-        self.refused = refused
         self.said = next_after(refused)
+        if self.said is not Next.TOKEN:
+            self.is_about_tokens = False
+            self.refused = refused
+            return self.said
+        if self.is_about_tokens:
+            self.refused = refused
+        self.renewals += 1
+        if self.renewals > 1:
+            self.said = Next.DOUBTFUL
         return self.said
 
+    def is_refused_by_all(self, session: Session) -> bool:
+        """Whether every worker of a session has refused a token just given, and said no more."""
+        is_over = self.said is Next.DOUBTFUL and self.is_about_tokens
+        return is_over and all(each.address in self.workers for each in session.workers)
+
     def error(self, model: str, deadline: Deadline) -> InferflowError:
+        if self.not_renewed is not None and self.is_about_tokens:
+            return self.not_renewed
         if self.refused is None:
             return DeadlinePassed(f"model {model!r}", deadline.budget_ms)
         return error_from(
@@ -106,7 +133,19 @@ class Fleet:
         return self._managers.addresses
 
     async def ask(self, wanted: Wanted, body: bytes, deadline: Deadline) -> bytes:
-        """The bytes of a ModelInfer answer to a request that names no version.
+        """The bytes of a ModelInfer answer to a request that names no version. Raises as `send`
+        does."""
+
+        def infer(worker: Worker, session: Session, timeout_s: float | None) -> Awaitable[bytes]:
+            answer: Awaitable[bytes] = worker.infer(
+                session.head + body, timeout=timeout_s, metadata=session.headers
+            )
+            return answer
+
+        return await self.send(wanted, infer, deadline)
+
+    async def send(self, wanted: Wanted, call: Call, deadline: Deadline) -> bytes:
+        """What the first worker answers that does not fail the call.
 
         Raises Unreachable, ModelUnavailable, Overloaded, DeadlinePassed, NotFound, InvalidRequest,
         Unauthenticated, PermissionDenied, ModelFailed or RemoteFailed.
@@ -121,11 +160,7 @@ class Fleet:
                     raise DeadlinePassed(f"model {str(wanted)!r}", deadline.budget_ms)
                 worker.in_flight += 1
                 try:
-                    answer: bytes = await worker.infer(
-                        session.head + body,
-                        timeout=None if left_s == inf else left_s,
-                        metadata=session.headers,
-                    )
+                    answer = await call(worker, session, None if left_s == inf else left_s)
                 except grpc.aio.AioRpcError as refused:
                     if not self.goes_on(session, worker, refused, tries):
                         raise tries.error(str(wanted), deadline) from refused
@@ -154,17 +189,14 @@ class Fleet:
         """Whether another try is in order. Notes how the worker did."""
         now = self.options.clock()
         match tries.note(worker, refused):
-            case Next.ANOTHER:
+            case Next.ANOTHER | Next.DOUBTFUL:
                 worker.failed(now)
                 self._sessions.distrust(session)
                 return True
             case Next.WITH_ROOM:
                 return self._budget.take()
-            case Next.LATER:
+            case Next.LATER | Next.TOKEN:
                 return True
-            case Next.TOKEN:
-                tries.renewals += 1
-                return tries.renewals == 1
             case Next.LATE:
                 if worker.was_silent(now):
                     self._sessions.distrust(session)
@@ -187,16 +219,23 @@ class Fleet:
             raise tries.error(str(session.wanted), deadline) from tries.refused
         if pause_s:
             await self.options.wait(pause_s)
+        session = await self._renewed(session, tries, deadline)
+        if tries.is_refused_by_all(session):
+            raise tries.error(str(session.wanted), deadline) from tries.refused
+        return session
+
+    async def _renewed(self, session: Session, tries: Tries, deadline: Deadline) -> Session:
         try:
             return await self._sessions.renewed(session, deadline)
-        except ModelUnavailable:
+        except ModelUnavailable as away:
             if tries.said is Next.TOKEN:
-                raise
+                tries.not_renewed = away
             return session  # the managers are away, or know no other: it is all there is
 
     def _pause(self, tries: Tries) -> float:
-        """None before other workers are asked for the first time."""
-        if not tries.rounds or tries.said is Next.TOKEN:
+        """None before other workers are asked for the first time, nor for tokens: waiting makes
+        them no better."""
+        if not tries.rounds or tries.said is Next.TOKEN or tries.is_about_tokens:
             return 0.0
         return pause(
             tries.rounds,

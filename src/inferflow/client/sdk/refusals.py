@@ -20,6 +20,7 @@ class Next(enum.Enum):
     WITH_ROOM = "another worker, if repeating is in order: this one is full"
     LATER = "all of them again, a little later: the manager knows the model and the worker does not"
     TOKEN = "the same with a new token"
+    DOUBTFUL = "another worker, at once: this one refuses a token that a manager has just given"
     LATE = "nothing: the time is up"
     STOP = "nothing: it would fail again"
 

@@ -1,25 +1,28 @@
 """Calls of the Open Inference Protocol passed on to a fleet, each with its caller's own key.
 
 That key decides which models its caller may ask, so every key has sessions of its own. Keys that
-have not asked for longest make room for others.
+have not asked for longest make room for others. What there is is the registry's to say, and where
+models are loaded its manager's to decide.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
-
 from inferflow._proto.pool import message_class
 from inferflow._version import __version__
-from inferflow.client.oip.relay import SERVICE, Headers, relayed_error
+from inferflow.client.manager.admin import FleetAdmin
+from inferflow.client.oip.relay import SERVICE, Headers
 from inferflow.client.sdk.fleet import Fleet, FleetOptions
 from inferflow.client.sdk.managers import listed
-from inferflow.client.sdk.sessions import Wanted
+from inferflow.client.sdk.repository import repository_index
+from inferflow.client.sdk.sessions import Session, Wanted
+from inferflow.client.sdk.workers import Worker
 from inferflow.engine.deadline import Deadline
 from inferflow.errors import InvalidRequest
 from inferflow.rpc.headers import AUTHORIZATION
@@ -27,6 +30,7 @@ from inferflow.rpc.tls_channel import ChannelTls
 
 MOST_KEYS = 256
 _BEARER = "Bearer "
+_PLACING = ("RepositoryModelLoad", "RepositoryModelUnload")
 
 
 @dataclass(slots=True)
@@ -65,13 +69,21 @@ class FleetRelay:
             return await fleet.ask(Wanted(model, version), body, Deadline(deadline_ms))
 
     async def ask(self, method: str, request: Any, *, headers: Headers, deadline_ms: float) -> Any:
-        """What one of the model's workers says. Raises InvalidRequest for what only a manager
-        knows."""
+        """What one of the model's workers says, or the registry where it is about all models.
+        Raises InvalidRequest for what a fleet does not leave to its callers."""
         answer = message_class(f"inference.{method}Response")
         if method == "ServerMetadata":
             return answer(name="inferflow", version=__version__)
         if method == "ServerReady":
             return answer(ready=True)
+        if method == "RepositoryIndex":
+            return await asyncio.to_thread(self._index, self._shown(headers), request.ready)
+        if method in _PLACING:
+            raise InvalidRequest(
+                "path",
+                "a fleet's manager decides where models are loaded; give a version a stage with"
+                " POST /api/v1/models/NAME/versions/VERSION/promote",
+            )
         if not getattr(request, "name", ""):
             raise InvalidRequest("path", f"{method} has no one answer in a fleet; ask /api/v1")
         async with self._lent(headers) as fleet:
@@ -80,7 +92,7 @@ class FleetRelay:
 
     @asynccontextmanager
     async def _lent(self, headers: Headers) -> AsyncIterator[Fleet]:
-        key = self._key or dict(headers).get(AUTHORIZATION, "").removeprefix(_BEARER)
+        key = self._shown(headers)
         lent = self._fleets.get(key)
         if lent is None:
             lent = self._fleets[key] = _Lent(Fleet(self._managers, key, self._options))
@@ -91,6 +103,13 @@ class FleetRelay:
         finally:
             lent.calls -= 1
             await self._make_room()
+
+    def _shown(self, headers: Headers) -> str:
+        return self._key or dict(headers).get(AUTHORIZATION, "").removeprefix(_BEARER)
+
+    def _index(self, key: str, ready: bool) -> Any:
+        with FleetAdmin(self._managers, key, tls=self._options.tls) as admin:
+            return repository_index(admin.models(), only_ready=ready)
 
     async def _make_room(self) -> None:
         """Forget who has not asked for longest and waits for nothing."""
@@ -109,14 +128,13 @@ class FleetRelay:
 
 async def _asked(fleet: Fleet, method: str, request: Any, deadline: Deadline) -> bytes:
     """What the best worker of the model says about it."""
-    session = await fleet.session(Wanted(request.name, request.version), deadline)
-    worker = fleet.order(session)[0]
-    asked = type(request)(name=request.name, version=session.version)
-    call: Any = worker.channel.unary_unary(f"/{SERVICE}/{method}")
-    try:
-        answer: bytes = await call(
-            asked.SerializeToString(), timeout=deadline.remaining_s(), metadata=session.headers
+
+    def call(worker: Worker, session: Session, timeout_s: float | None) -> Awaitable[bytes]:
+        asked = type(request)(name=request.name, version=session.version)
+        method_of: Any = worker.channel.unary_unary(f"/{SERVICE}/{method}")
+        answer: Awaitable[bytes] = method_of(
+            asked.SerializeToString(), timeout=timeout_s, metadata=session.headers
         )
-    except grpc.aio.AioRpcError as refused:
-        raise relayed_error(refused, request.name, worker.address, deadline.budget_ms) from refused
-    return answer
+        return answer
+
+    return await fleet.send(Wanted(request.name, request.version), call, deadline)

@@ -63,6 +63,11 @@ class Layout:
         """The feature schema, as `features/schema.yaml` says it."""
         return f"{self._home}/inputs/feature-schema".encode()
 
+    @property
+    def service(self) -> bytes:
+        """What counts for all configs, as one object."""
+        return f"{self.configs}service-config".encode()
+
     def config(self, config_id: str) -> bytes:
         return f"{self.configs}config-map/{config_id}".encode()
 

@@ -22,11 +22,10 @@ help:
 	@echo "              make bench-worker: a worker beside other servers; make bench-gateway: JSON beside gRPC;"
 	@echo "              make bench-distributed: parts in other processes"
 	@echo "make fuzz     look for requests that break a server, for SECONDS=300 (Linux)"
-	@echo "make ui       build the web pages (Node 20.19 or newer)"
 	@echo "make setup    only create .venv with everything for development"
 
 $(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Inferflow needs Python 3.11 or newer; try make PYTHON=python3.11")'
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Inferflow needs Python 3.11 or newer; try make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 
 # What a user installs: the base requirements only.
@@ -37,8 +36,9 @@ $(VENV)/.base: requirements/base.txt pyproject.toml | $(VENV)/bin/python
 
 # What runs every role: all extras.
 $(VENV)/.run: requirements/all.txt pyproject.toml | $(VENV)/bin/python
-	$(INSTALL) --require-hashes -r requirements/all.txt
-	$(INSTALL) --no-deps -e .
+	@echo "installing Inferflow and all it can use into $(VENV), which takes a minute or two"
+	@$(INSTALL) --require-hashes -r requirements/all.txt
+	@$(INSTALL) --no-deps -e .
 	@touch $@ $(VENV)/.base
 
 # What a developer installs: every extra, the test tools, the linters.
@@ -79,11 +79,12 @@ ui:
 	else echo "the web pages are not built: install Node 20.19 or newer, then make ui"; fi
 
 ui/node_modules/.package-lock.json: ui/package-lock.json
-	cd ui && npm ci --loglevel=error
+	@echo "building the web pages, which takes half a minute"
+	@cd ui && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@
 
 $(PAGES): $(PAGES_FROM) ui/node_modules/.package-lock.json
-	cd ui && npm run --silent build
+	@cd ui && built=$$(npm run --silent build 2>&1) || { echo "$$built"; exit 1; }; echo "$$built" | tail -n 1
 
 demo: $(VENV)/.run ui
 	@$(BIN)/inferflow demo
@@ -95,7 +96,7 @@ test: $(VENV)/.dev
 
 # With every test elsewhere that shows what docs/operate/robustness.md promises.
 robustness: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "robustness or scenario" tests/robustness $$(grep -rl --include='test_*.py' 'mark\.scenario(' tests)
+	$(BIN)/python -m pytest -m "robustness or scenario" tests/robustness $$(grep -rlE --include='test_*.py' 'mark\.scenario\(|StartScenario' tests)
 
 SOAK_SECONDS ?= 600
 soak: $(VENV)/.dev
@@ -109,10 +110,10 @@ check: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python -m tests.secret_scan
 
-# Asks the advisory databases that pip-audit and npm use, so it needs the network.
+# Asks the advisory databases that pip-audit and npm use, so it needs the network. It fails when they
+# cannot be asked: what was not looked up is not known to be good.
 audit: $(VENV)/.dev
-	$(BIN)/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
-	@if [ -f ui/package-lock.json ] && command -v npm >/dev/null; then cd ui && npm audit --omit=dev; fi
+	$(BIN)/python -m tests.dependency_audit
 
 # The documentation as a site, on a port of this machine, rebuilt when a page changes.
 docs: $(VENV)/.dev

@@ -13,7 +13,7 @@ from inferflow.app.scaffold import write_starter
 from inferflow.client.sdk.sync import FleetClient
 
 from ..e2e import serving_process
-from ..e2e.fleet_process import FleetRun
+from ..e2e.fleet_process import FleetRun, Role
 from ..e2e.worker_process import scale
 from .faults import WallClock
 from .fleet_load import FleetLoad
@@ -124,13 +124,20 @@ def test_a_fleet_is_itself_again_soon_after_its_clocks_were_set(
     tried.at_most("loads of the model", counted, 1)
 
 
+def refusals(worker: Role) -> float:
+    """Calls it has turned away."""
+    lines = worker.get("/metrics").splitlines()
+    counts = [line for line in lines if line.startswith("inferflow_refused_calls_total{")]
+    return sum(float(line.rpartition(" ")[2]) for line in counts)
+
+
 def test_a_worker_whose_clock_is_wrong_refuses_sessions_and_says_why(
     fleet: FleetRun, tmp_path: Path, scenario: StartScenario
 ) -> None:
     tried = scenario("J3", "the clock of one worker an hour ahead of its manager's")
     clock, log = WallClock(tmp_path), tmp_path / "w1" / "worker.log"
     fleet.add_manager()
-    fleet.add_worker("w1", **clock.environment)
+    wrong = fleet.add_worker("w1", **clock.environment)
     fleet.publish("doubler", scale(2))
     with inferflow.connect_fleet(
         fleet.managers, key=fleet.caller_key, deadline_ms=10_000
@@ -147,8 +154,10 @@ def test_a_worker_whose_clock_is_wrong_refuses_sessions_and_says_why(
             tried.within("without a failure again, once it is right", over_after_s(load), 5)
             alone = len(load.failures)
             fleet.add_worker("w2")
-            for step in STEPS_S:
+            for step in (HOUR_S, -HOUR_S):
+                before = refusals(wrong)
                 clock.set(step)
+                eventually(lambda before=before: refusals(wrong) > before)
                 load.more(IN_A_ROW)
         finally:
             load.end()

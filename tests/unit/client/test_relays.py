@@ -64,11 +64,22 @@ def test_with_a_key_of_its_own_a_relay_asks_for_everybody_alike() -> None:
     assert asyncio.run(main()) == 1
 
 
-def test_what_only_a_manager_knows_is_not_asked_of_workers() -> None:
+def test_what_models_there_are_is_asked_of_the_manager() -> None:
     async def main() -> None:
         relay = FleetRelay(NOBODY)
-        with pytest.raises(InvalidRequest, match="ask /api/v1"):
+        with pytest.raises(Unreachable, match=NOBODY):
             await relay.ask("RepositoryIndex", Index(), headers=(), deadline_ms=1_000)
+        await relay.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("method", ["RepositoryModelLoad", "RepositoryModelUnload"])
+def test_where_models_are_loaded_is_not_left_to_callers(method: str) -> None:
+    async def main() -> None:
+        relay = FleetRelay(NOBODY)
+        with pytest.raises(InvalidRequest, match="promote"):
+            await relay.ask(method, Metadata(name="m"), headers=(), deadline_ms=1_000)
         await relay.close()
 
     asyncio.run(main())

@@ -114,7 +114,7 @@ class Stream:
             for body in tuple(self._unanswered):
                 written.put_nowait(True)
                 await call.write(session.head + body)
-            while (found := await self._incoming.get()) is not None:
+            while (found := await self._next_input()) is not None:
                 self._unanswered.append(found)
                 if self._fleet.options.clock() >= switch_at:
                     break
@@ -127,6 +127,10 @@ class Stream:
             return  # the call has ended, which reading its answer tells
         finally:
             written.put_nowait(False)
+
+    async def _next_input(self) -> bytes | None:
+        """None when there are no more, however often that is asked: after a failure it is."""
+        return None if self._is_read else await self._incoming.get()
 
     async def _answer(self, call: Any, worker: Worker) -> bytes:
         budget_s = None if self._deadline_ms is None else self._deadline_ms / 1000

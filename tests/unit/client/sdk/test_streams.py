@@ -93,6 +93,17 @@ def test_what_a_broken_stream_did_not_answer_is_asked_of_the_next_worker(two: Fl
     assert two.pauses.taken == []
 
 
+def test_a_stream_ends_whose_worker_failed_after_the_last_input(two: FleetParts) -> None:
+    def breaks(bodies: Iterator[bytes], context: Any) -> Iterator[bytes]:
+        for _ in bodies:
+            pass
+        context.abort(CODES.UNAVAILABLE, "killed")
+        yield b""
+
+    two.workers[0].stream = breaks
+    assert streamed(two, numbers(3), ahead=8) == [0.0, 2.0, 4.0]
+
+
 def test_a_stream_with_no_worker_left_says_so() -> None:
     with fleet(0, dead=("a", "b")) as parts, pytest.raises(Unreachable) as failed:
         streamed(parts, numbers(2))

@@ -102,7 +102,7 @@ def bench(
             "--throttle",
             min=1,
             metavar="MULTIPLE",
-            help="Keep calls back as clients of the SDK do, which have 2; else all are sent.",
+            help="Keep calls back as clients of the SDK do, which have 1.3; else all are sent.",
         ),
     ] = None,
     as_json: AsJson = False,

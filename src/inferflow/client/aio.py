@@ -21,6 +21,7 @@ from typing import Any
 import grpc
 
 from inferflow.client.columns import ValueEncoding, check_text
+from inferflow.client.connecting import THROTTLE
 from inferflow.client.explaining import (
     GET_RECORDING,
     LIST_CONFIGS,
@@ -85,7 +86,7 @@ class ClientOptions:
     key: str = field(default="", repr=False)
     """The API key to show; none when empty."""
     tls: ChannelTls | None = None
-    throttle: float | None = 2.0
+    throttle: float | None = THROTTLE
     """How many times as many calls as a server takes are sent to it; None sends all."""
 
     def __post_init__(self) -> None:

@@ -116,12 +116,13 @@ class Gate:
 
     async def _identified(self, shown: Credentials) -> KeyCard:
         proof = shown.digest
+        if not proof:  # showing nothing is no guess
+            return await self._recognised(shown)
         self._guesses.check(shown.source, proof)
         try:
             card = await self._recognised(shown)
         except Unauthenticated:
-            if proof:  # showing nothing is no guess
-                self._guesses.was_wrong(shown.source, proof)
+            self._guesses.was_wrong(shown.source, proof)
             raise
         self._guesses.was_right(shown.source, proof)
         return card

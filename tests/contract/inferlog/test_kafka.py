@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,8 @@ def test_a_message_of_a_kept_trace_is_a_span_and_carries_it(
     assert sent.parent_id == span.context.span_id
     assert sent.facts["messaging.destination.name"] == topic
     carried = [dict(headers) for _, headers in topic_of(kafka, topic, schemas).messages()]
-    parents = [headers.get("traceparent") for headers in carried]
-    assert parents == [dict(sent.headers())["traceparent"], None, None]
+    parents = [headers.get("traceparent") for headers in carried]  # in the order of partitions
+    assert Counter(parents) == {dict(sent.headers())["traceparent"]: 1, None: 2}
 
 
 def test_another_way_of_writing_holds_from_then_on(

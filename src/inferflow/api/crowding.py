@@ -18,7 +18,18 @@ _FURTHEST = 200_000
 """Entries that are looked at; who spreads more of them over many messages is left to the parser,
 in as many threads as there are processors."""
 
-_LIMITS = {"targets": "targets", "ids": "targets", "pairs": "pairs", "slates": "slates"}
+_LIMITS = {
+    "targets": "targets",
+    "pairs": "pairs",
+    "slates": "slates",
+    "context_features": "features",
+    "target_input_schema": "features",
+    "pair_input_schema": "features",
+    "slate_input_schema": "features",
+    "entities": "features",
+    "ids": "targets",
+    "features": "features",
+}
 """Of fields that have one of their own."""
 _SIZES = {1: 8, 5: 4}
 _VARINT, _TEXT = 0, 2

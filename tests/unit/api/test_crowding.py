@@ -38,9 +38,10 @@ def test_one_that_has_as_many_as_allowed_is_not() -> None:
 
 
 def test_fields_without_a_limit_of_their_own_have_the_largest() -> None:
-    request = coarse.PairWiseRequest(tracking_id=PADDING, context_features=[{}] * 31)
-    told = crowded(request.SerializeToString())
-    assert "context_features: there are more than any limit" in told
+    request = messages.PairWiseRequest(tracking_id=PADDING)
+    request.pairs.add(feature_values=[b""] * 31)
+    told = crowded(request.SerializeToString(), messages.PairWiseRequest)
+    assert "pairs.feature_values: there are more than any limit" in told
 
 
 def test_ids_inside_of_an_entity_are_counted_too() -> None:

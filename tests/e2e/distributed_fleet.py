@@ -19,7 +19,13 @@ from pathlib import Path
 from ..servers.etcd import EtcdServer
 from ..servers.kafka import KafkaServer
 from ..servers.redis import RedisServer, new_namespace
-from . import feature_store_process, numerix_process, serving_process, worker_process
+from . import (
+    feature_store_process,
+    numerix_process,
+    role_process,
+    serving_process,
+    worker_process,
+)
 from .serving_process import Process
 
 
@@ -87,7 +93,7 @@ class DistributedShop:
     def _push(self) -> None:
         """What a person does: one command fills etcd and Redis from the project's folder."""
         done = subprocess.run(
-            [sys.executable, "-c", serving_process.MAIN, "push", str(self.shop)],
+            [sys.executable, "-c", role_process.MAIN, "push", str(self.shop)],
             env={**os.environ, **self._etcd, **self._redis},
             capture_output=True,
             text=True,

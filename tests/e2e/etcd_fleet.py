@@ -12,7 +12,8 @@ from typing import Any
 from inferflow.app.scaffold import write_starter
 
 from ..servers.etcd import EtcdServer
-from .serving_process import MAIN, Process, start
+from .role_process import MAIN, Process
+from .serving_process import start
 
 HOME = "/config/inferflow/services/books"
 KEY = f"{HOME}/model-config/config-map/ranker".encode()

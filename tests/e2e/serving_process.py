@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 from . import role_process
-from .role_process import MAIN, Process
+from .role_process import Process
 
-__all__ = ["MAIN", "Process", "launch", "start"]
+__all__ = ["Process", "launch", "start"]
 
 
 def launch(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:

@@ -15,7 +15,8 @@ import pytest
 
 from inferflow.app.scaffold import write_starter
 
-from .serving_process import MAIN, Process, start
+from .role_process import MAIN, Process
+from .serving_process import start
 
 QUICK = ("--duration", "1s", "--warmup", "50ms", "--connections", "4")
 

@@ -22,7 +22,8 @@ from inferflow.plan.document import read_document
 
 from ..robustness.scenario import StartScenario
 from .fleet_process import until
-from .serving_process import MAIN, Process, start
+from .role_process import MAIN, Process
+from .serving_process import start
 
 REQUESTS = ("ranker", "ranker_guest", "ranker_diverse", "pairs", "page")
 StartWorker = Callable[[], Process]

@@ -114,6 +114,10 @@ class Scenario:
         told = f"{count}: {listed[0]}" if listed else count
         self._state(f"no {what}", told[:200], not listed)
 
+    def shown(self, criterion: str, measured: object) -> None:
+        """Keep a statement that assertions before this have checked."""
+        self.holds(criterion, measured, True)
+
     def holds(self, criterion: str, measured: object, holds: bool) -> None:
         self._state(criterion, str(measured), holds)
 

@@ -19,7 +19,7 @@ from inferflow.app.scaffold import write_starter
 from ..e2e import fleet_process, serving_process
 from ..e2e.fault_proxy import FaultProxy
 from ..e2e.fleet_process import FleetRun, Role, until
-from ..e2e.serving_process import MAIN, Process
+from ..e2e.role_process import MAIN, Process
 from ..e2e.worker_process import scale
 from .faults import Island, island
 from .fleet_load import FleetLoad

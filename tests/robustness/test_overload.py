@@ -22,7 +22,7 @@ from inferflow.app.scaffold import write_starter
 from inferflow.client.connecting import THROTTLE
 
 from ..e2e import serving_process
-from ..e2e.serving_process import MAIN, Process
+from ..e2e.role_process import MAIN, Process
 from .scenario import StartScenario
 
 pytestmark = pytest.mark.timeout(240)

@@ -77,8 +77,10 @@ class _Count:
                 at += size
             elif wire == _VARINT:
                 at = _varint(body, at)[1]
+            elif wire in _SIZES:
+                at += _SIZES[wire]
             else:
-                at += _SIZES.get(wire) or _give_up()
+                raise _Enough
 
     def _allowed(self, kind: Any, number: int) -> int:
         """As many as nobody counts, for a field that is not declared and kept as it came."""
@@ -97,10 +99,6 @@ class _Count:
 
 def _inside(kind: Any) -> dict[int, Any]:
     return {field.number: field for field in kind.fields if field.message_type is not None}
-
-
-def _give_up() -> int:
-    raise _Enough
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:

@@ -192,7 +192,6 @@ class ScoringService:
             begin_call(call)
             is_limit, wait_s = self._admission.is_full, self._turns.wait_s
             refused = self._admission.no_place() if is_limit else no_turn(wait_s)
-            self._refusals.note(refused)
             call.error = type(refused).__name__
             self._tell(rpc, _BUSY, began)
             await context.abort(_BUSY, str(refused), (*trailing(call), *hints(refused)))

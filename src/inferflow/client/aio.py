@@ -20,6 +20,7 @@ from typing import Any
 
 import grpc
 
+from inferflow.client.budget import RetryBudget
 from inferflow.client.columns import ValueEncoding, check_text
 from inferflow.client.connecting import THROTTLE
 from inferflow.client.explaining import (
@@ -37,7 +38,6 @@ from inferflow.client.explaining import (
 )
 from inferflow.client.failures import AWAY, Refusal, error_of, no_place_ms
 from inferflow.client.incoming import incoming
-from inferflow.client.oip.budget import RetryBudget
 from inferflow.client.outgoing import Outgoing, outgoing
 from inferflow.client.pausing import pause
 from inferflow.client.throttling import Throttle

@@ -75,7 +75,7 @@ def test_one_key_that_floods_does_not_hold_up_others(scenario: StartScenario) ->
     tried.holds("told when to come back", f"{hint} ms", hint == 1000)
     rates.take("quiet", limit)
     rates.take("free", None)
-    tried.holds("the others are let through", "2 of 2", True)
+    tried.shown("the others are let through", "2 of 2")
     clock.advance(1.0)
     rates.take("loud", limit)
 

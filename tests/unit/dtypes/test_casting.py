@@ -199,7 +199,7 @@ def test_every_numeric_cast_agrees_with_the_obvious_version_and_with_plain_assig
             assigned = np.empty(values.shape, target.numpy)
             assigned[...] = values
             assert bits(assigned) == bits(want)
-        tried.holds("as the obvious version, bit for bit", "equal", True)
+        tried.shown("as the obvious version, bit for bit", "equal")
 
     check()
 

@@ -2,7 +2,6 @@
 
 - `runner`: the engine's `ModelRunner` for `host:port` endpoints
 - `line`: calls to one server, or to several that answer alike: deadlines, repetition, errors
-- `budget`: how many repetitions there may be
 - `request`, `answer`: tensors as bytes and back, with `datatypes` for the types in between
 - `metadata`: what a model says it takes; `signatures` remembers it and asks again
 """

@@ -23,10 +23,10 @@ from typing import Any
 
 import grpc
 
+from inferflow.client.budget import RetryBudget
 from inferflow.client.failures import AWAY
 from inferflow.client.hedging import Hedging
 from inferflow.client.oip.breaker import Breaker
-from inferflow.client.oip.budget import RetryBudget
 from inferflow.client.pausing import pause
 from inferflow.engine.deadline import Clock, Deadline
 from inferflow.errors import (

@@ -21,7 +21,7 @@ from math import inf
 
 import grpc
 
-from inferflow.client.oip.budget import RetryBudget
+from inferflow.client.budget import RetryBudget
 from inferflow.client.pausing import pause
 from inferflow.client.sdk.managers import Managers
 from inferflow.client.sdk.refusals import Next, error_from, next_after

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inferflow.client.oip.budget import FLOOR_PER_S, MOST, RATIO, RetryBudget
+from inferflow.client.budget import FLOOR_PER_S, MOST, RATIO, RetryBudget
 from inferflow.testing import ManualClock
 
 events = st.lists(
